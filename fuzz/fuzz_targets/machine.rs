@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rtmark_sim::{
-    Bound, CoreKind, Cycles, FaultPolicy, Machine, Observer, Register, Soc, Stop, Taken,
+    Bound, CoreKind, Cycles, FaultPolicy, Machine, Observer, Register, Soc, Stop, Elapsed,
 };
 
 struct Nobody;
@@ -98,5 +98,5 @@ fuzz_target!(|input: (u8, u32, u32, &[u8])| {
     let _ = machine.step(Cycles(30_000));
     assert!(!matches!(stop, Stop::Internal(_)), "{stop:?}");
     assert_eq!(machine.internal_error(), None);
-    assert_eq!(Bound::of(&soc).excess(&Taken::from(&machine)), None);
+    assert_eq!(Bound::of(&soc).violation(&Elapsed::from(&machine)), None);
 });

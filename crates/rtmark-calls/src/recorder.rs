@@ -355,7 +355,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let sp = machine.register(Register::Sp);
         // What a handler returns through is not an address, and a first instruction that continues
         // after an interrupt, such as PUSH, has begun before.
-        let continues = self.newest.is_none() && machine.goes_on();
+        let continues = self.newest.is_none() && machine.resumes_instruction();
         let Some(return_address) = machine.returns_from_call(link).filter(|_| !continues) else {
             return;
         };
@@ -561,8 +561,8 @@ impl Observer for CallRecorder<'_, '_> {
 }
 
 impl LandmarkObserver for CallRecorder<'_, '_> {
-    fn passed(&mut self, machine: &Machine, now: Now) {
-        self.calls.passed(machine, now);
+    fn ran_until(&mut self, machine: &Machine, now: Now) {
+        self.calls.ran_until(machine, now);
         self.count(now.0, self.owner);
         self.next = machine.register(Register::Pc);
     }

@@ -69,7 +69,7 @@ impl History {
     }
 
     /// Keeps a copy of the present.
-    pub fn keep(&mut self, machine: &Machine) {
+    pub fn save(&mut self, machine: &Machine) {
         if self.copies.last().is_some_and(|last| last.cycles() >= machine.cycles()) {
             return;
         }
@@ -84,7 +84,7 @@ impl History {
     }
 
     /// Handles a change from outside: what followed the present once will not happen again.
-    pub fn change(&mut self, machine: &Machine) {
+    pub fn discard_future(&mut self, machine: &Machine) {
         let now = machine.cycles();
         // The beginning stays, changed or not.
         self.copies.retain(|copy| copy.cycles() < now);
@@ -101,7 +101,7 @@ impl History {
     }
 
     /// Returns the last stop before the present, or the beginning.
-    pub fn back(&self, machine: &Machine, stops: &Stops) -> (Option<Hit>, Machine) {
+    pub fn last_stop_before(&self, machine: &Machine, stops: &Stops) -> (Option<Hit>, Machine) {
         let mut before = machine.instructions().0;
         for copy in self.copies.iter().rev() {
             if copy.instructions().0 >= before {

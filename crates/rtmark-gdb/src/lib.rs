@@ -2,7 +2,7 @@
 //! registers and memory as on a chip, and reverse execution.
 //!
 //! [`serve`] listens on an address, waits for one debugger, and follows its commands until either side
-//! ends the session. The program's output and news about the connection go to an [`Audience`]: the
+//! ends the session. The program's output and news about the connection go to an [`SessionObserver`]: the
 //! crate itself prints nothing, and knows nothing about arguments or exit codes.
 //!
 //! Reverse execution rests on two facts: a machine is a value that can be copied, and it runs the same
@@ -28,7 +28,7 @@ use gdbstub::stub::run_blocking::{BlockingEventLoop, Event, WaitForStopReasonErr
 use gdbstub::stub::{DisconnectReason, GdbStub};
 use rtmark_sim::{Cycles, Machine, Stop};
 
-use target::{Debugged, Reason};
+use target::{DebugTarget, TargetStopReason};
 use wire::Wire;
 
 /// No connection could be made: the address and the system's error.
@@ -47,19 +47,19 @@ pub struct ConnectError {
 pub struct NoPort(String);
 
 /// Observes a session from outside.
-pub trait Audience {
+pub trait SessionObserver {
     /// The program has printed these bytes. Nothing is reported again when it repeats a part of the run
     /// after a step backwards.
     fn printed(&mut self, bytes: Vec<u8>);
     /// A debugger may connect to this address now.
     fn listening(&mut self, address: SocketAddr);
     /// The connection broke, for this reason.
-    fn lost(&mut self, reason: &str);
+    fn connection_lost(&mut self, reason: &str);
 }
 
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum SessionEnd {
     /// The debugger has detached: the program is to continue.
     Detached,
     /// The program is to end here: this was its last stop, or the debugger has gone.
@@ -69,17 +69,17 @@ pub enum Ended {
 /// Runs the machine and checks the connection now and then.
 struct Loop<'a>(std::marker::PhantomData<&'a ()>);
 
-type Waited<T> = Result<T, WaitForStopReasonError<target::Never, std::io::Error>>;
+type WaitResult<T> = Result<T, WaitForStopReasonError<target::Never, std::io::Error>>;
 
 impl<'a> BlockingEventLoop for Loop<'a> {
-    type Target = Debugged<'a>;
+    type Target = DebugTarget<'a>;
     type Connection = Wire;
-    type StopReason = Reason;
+    type StopReason = TargetStopReason;
 
     fn wait_for_stop_reason(
-        debugged: &mut Debugged<'a>,
+        debugged: &mut DebugTarget<'a>,
         connection: &mut Wire,
-    ) -> Waited<Event<Reason>> {
+    ) -> WaitResult<Event<TargetStopReason>> {
         loop {
             if let Some(reason) = debugged.advance() {
                 return Ok(Event::TargetStopped(reason));
@@ -92,8 +92,10 @@ impl<'a> BlockingEventLoop for Loop<'a> {
         }
     }
 
-    fn on_interrupt(_debugged: &mut Debugged<'a>) -> Result<Option<Reason>, target::Never> {
-        Ok(Some(Reason::Signal(Signal::SIGINT)))
+    fn on_interrupt(
+        _debugged: &mut DebugTarget<'a>,
+    ) -> Result<Option<TargetStopReason>, target::Never> {
+        Ok(Some(TargetStopReason::Signal(Signal::SIGINT)))
     }
 }
 
@@ -114,9 +116,9 @@ const NOT_UNDERSTOOD: &[u8] = b"$E00#a5";
 
 /// Follows a debugger's commands until either side ends the session. A packet that cannot be understood
 /// is refused, and the next one is read.
-fn converse(
+fn run_session(
     mut connection: &TcpStream,
-    debugged: &mut Debugged<'_>,
+    debugged: &mut DebugTarget<'_>,
 ) -> Result<DisconnectReason, Box<dyn std::error::Error>> {
     loop {
         let ended =
@@ -141,31 +143,31 @@ pub fn serve(
     address: &str,
     machine: Machine,
     limit: Cycles,
-    audience: &mut dyn Audience,
-) -> Result<(Machine, Ended), ConnectError> {
-    let connection = accept(address, audience)
+    observer: &mut dyn SessionObserver,
+) -> Result<(Machine, SessionEnd), ConnectError> {
+    let connection = accept(address, observer)
         .map_err(|source| ConnectError { address: address.to_owned(), source })?;
-    let mut debugged = Debugged::new(machine, limit, audience);
-    let conversed = converse(&connection, &mut debugged);
-    let Debugged { machine, stop, audience, .. } = debugged;
+    let mut debugged = DebugTarget::new(machine, limit, observer);
+    let conversed = run_session(&connection, &mut debugged);
+    let DebugTarget { machine, stop, observer, .. } = debugged;
     let ended = match conversed {
-        Ok(DisconnectReason::Disconnect) => Ended::Detached,
+        Ok(DisconnectReason::Disconnect) => SessionEnd::Detached,
         Ok(DisconnectReason::TargetExited(_) | DisconnectReason::TargetTerminated(_)) => {
-            stop.map_or(Ended::Detached, Ended::Stopped)
+            stop.map_or(SessionEnd::Detached, SessionEnd::Stopped)
         }
-        Ok(DisconnectReason::Kill) => Ended::Stopped(Stop::Observer),
+        Ok(DisconnectReason::Kill) => SessionEnd::Stopped(Stop::Observer),
         Err(error) => {
-            audience.lost(&error.to_string());
-            Ended::Stopped(Stop::Observer)
+            observer.connection_lost(&error.to_string());
+            SessionEnd::Stopped(Stop::Observer)
         }
     };
     Ok((machine, ended))
 }
 
 /// Accepts the first connection to an address.
-fn accept(address: &str, audience: &mut dyn Audience) -> std::io::Result<TcpStream> {
+fn accept(address: &str, observer: &mut dyn SessionObserver) -> std::io::Result<TcpStream> {
     let listener = TcpListener::bind(address)?;
-    audience.listening(listener.local_addr()?);
+    observer.listening(listener.local_addr()?);
     let (connection, _) = listener.accept()?;
     // One debugger at a time: others are refused rather than left waiting.
     drop(listener);

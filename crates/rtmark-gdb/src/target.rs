@@ -23,7 +23,7 @@ use gdbstub::target::ext::target_description_xml_override::{
 use gdbstub::target::{Target, TargetError, TargetResult};
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 
-use crate::Audience;
+use crate::SessionObserver;
 use crate::history::{History, Hit};
 use crate::registers::{self, Core, Values};
 use crate::stops::{Stops, Watchpoint};
@@ -40,10 +40,10 @@ enum Mode {
 /// Cycles between two checks of the connection, each with a copy for the history.
 const SLICE: u64 = 5_000_000;
 
-pub type Reason = SingleThreadStopReason<u32>;
+pub type TargetStopReason = SingleThreadStopReason<u32>;
 
 /// A machine under a debugger.
-pub struct Debugged<'a> {
+pub struct DebugTarget<'a> {
     pub machine: Machine,
     /// Why the run last returned, if not for the debugger.
     pub stop: Option<Stop>,
@@ -54,67 +54,67 @@ pub struct Debugged<'a> {
     /// Whether a breakpoint at the current instruction has already been reported.
     leaves: bool,
     /// Receives the program's output, once.
-    pub audience: &'a mut dyn Audience,
+    pub observer: &'a mut dyn SessionObserver,
     /// The cycle up to which output has been reported.
     printed: Cycles,
 }
 
 /// Looks for stops while a program runs forwards.
-struct Forwards<'a> {
+struct StopFinder<'a> {
     stops: &'a Stops,
     /// The instruction at which it begins, which does not stop again.
     first: u64,
     is_step: bool,
-    reason: Option<Reason>,
+    reason: Option<TargetStopReason>,
 }
 
-impl Observer for Forwards<'_> {
+impl Observer for StopFinder<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let count = machine.instructions().0;
         if count > self.first {
             // GDB steps over the access itself, as on Arm chips.
             if let Some(watch) = self.stops.watched(machine) {
                 let (kind, addr) = (watch.kind, watch.address);
-                self.reason = Some(Reason::Watch { tid: (), kind, addr });
+                self.reason = Some(TargetStopReason::Watch { tid: (), kind, addr });
             } else if self.stops.is_breakpoint(machine.register(Register::Pc)) {
-                self.reason = Some(Reason::SwBreak(()));
+                self.reason = Some(TargetStopReason::SwBreak(()));
             } else if self.is_step {
-                self.reason = Some(Reason::DoneStep);
+                self.reason = Some(TargetStopReason::DoneStep);
             }
         }
         if self.reason.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl<'a> Debugged<'a> {
-    pub fn new(machine: Machine, limit: Cycles, audience: &'a mut dyn Audience) -> Self {
+impl<'a> DebugTarget<'a> {
+    pub fn new(machine: Machine, limit: Cycles, observer: &'a mut dyn SessionObserver) -> Self {
         let (printed, history) = (machine.cycles(), History::new(&machine));
         let (stop, stops, mode) = (None, Stops::default(), Mode::Step);
-        Self { machine, stop, limit, stops, history, mode, leaves: true, audience, printed }
+        Self { machine, stop, limit, stops, history, mode, leaves: true, observer, printed }
     }
 
     /// Performs a part of the last request; returns the reason once it is done.
-    pub fn advance(&mut self) -> Option<Reason> {
+    pub fn advance(&mut self) -> Option<TargetStopReason> {
         let reason = match self.mode {
-            Mode::Continue => self.go_on(false),
-            Mode::Step => self.go_on(true),
+            Mode::Continue => self.run_forward(false),
+            Mode::Step => self.run_forward(true),
             Mode::ReverseStep => {
                 let count = self.machine.instructions().0;
                 match count.checked_sub(1).and_then(|count| self.history.at(count)) {
                     Some(machine) => {
                         self.machine = machine;
-                        Some(Reason::DoneStep)
+                        Some(TargetStopReason::DoneStep)
                     }
                     None => Some(BEGINNING),
                 }
             }
             Mode::ReverseContinue => {
-                let (hit, machine) = self.history.back(&self.machine, &self.stops);
+                let (hit, machine) = self.history.last_stop_before(&self.machine, &self.stops);
                 self.machine = machine;
                 Some(match hit {
-                    Some(Hit::Breakpoint) => Reason::SwBreak(()),
+                    Some(Hit::Breakpoint) => TargetStopReason::SwBreak(()),
                     Some(Hit::Watch(addr)) => {
-                        Reason::Watch { tid: (), kind: WatchKind::ReadWrite, addr }
+                        TargetStopReason::Watch { tid: (), kind: WatchKind::ReadWrite, addr }
                     }
                     None => BEGINNING,
                 })
@@ -125,18 +125,18 @@ impl<'a> Debugged<'a> {
         if self.machine.cycles() > self.printed {
             self.printed = self.machine.cycles();
             if !console.is_empty() {
-                self.audience.printed(console);
+                self.observer.printed(console);
             }
         }
         reason
     }
 
-    fn go_on(&mut self, is_step: bool) -> Option<Reason> {
+    fn run_forward(&mut self, is_step: bool) -> Option<TargetStopReason> {
         self.stop = None;
         let until = self.machine.cycles().saturating_add(Cycles(SLICE)).min(self.limit);
         let leaves = std::mem::take(&mut self.leaves);
         let first = self.machine.instructions().0.wrapping_sub(u64::from(!leaves));
-        let mut forwards = Forwards { stops: &self.stops, first, is_step, reason: None };
+        let mut forwards = StopFinder { stops: &self.stops, first, is_step, reason: None };
         // One instruction steps off a breakpoint; without watchpoints the rest runs at full speed.
         let fast = !is_step && self.stops.watchpoints.is_empty();
         if fast && !leaves {
@@ -145,7 +145,7 @@ impl<'a> Debugged<'a> {
         }
         forwards.is_step |= fast;
         let mut stop = self.machine.run_observed(until, &mut forwards);
-        if fast && stop == Stop::Observer && forwards.reason == Some(Reason::DoneStep) {
+        if fast && stop == Stop::Observer && forwards.reason == Some(TargetStopReason::DoneStep) {
             forwards.reason = None;
             stop = run_fast(&mut self.machine, &self.stops, until);
         }
@@ -154,24 +154,26 @@ impl<'a> Debugged<'a> {
     }
 
     /// Translates why a forward run returned into GDB's terms; returns nothing if it is to continue.
-    fn ended(&mut self, stop: Stop, reason: Option<Reason>) -> Option<Reason> {
+    fn ended(&mut self, stop: Stop, reason: Option<TargetStopReason>) -> Option<TargetStopReason> {
         match stop {
             Stop::Observer => reason,
             Stop::Limit if self.machine.cycles() < self.limit => {
-                self.history.keep(&self.machine);
+                self.history.save(&self.machine);
                 None
             }
             Stop::Breakpoint(address) if self.stops.is_breakpoint(address) => {
-                Some(Reason::SwBreak(()))
+                Some(TargetStopReason::SwBreak(()))
             }
             stop => {
                 let reason = match &stop {
-                    Stop::Exit(status) => Reason::Exited(status.0 as u8),
-                    Stop::Fault(_) => Reason::Signal(Signal::SIGSEGV),
-                    Stop::Lockup(_) | Stop::Internal(_) => Reason::Signal(Signal::SIGABRT),
-                    Stop::Limit => Reason::Signal(Signal::SIGXCPU),
-                    Stop::Asleep => Reason::Signal(Signal::SIGSTOP),
-                    _ => Reason::Signal(Signal::SIGTRAP),
+                    Stop::Exit(status) => TargetStopReason::Exited(status.0 as u8),
+                    Stop::Fault(_) => TargetStopReason::Signal(Signal::SIGSEGV),
+                    Stop::Lockup(_) | Stop::Internal(_) => {
+                        TargetStopReason::Signal(Signal::SIGABRT)
+                    }
+                    Stop::Limit => TargetStopReason::Signal(Signal::SIGXCPU),
+                    Stop::Asleep => TargetStopReason::Signal(Signal::SIGSTOP),
+                    _ => TargetStopReason::Signal(Signal::SIGTRAP),
                 };
                 self.stop = Some(stop);
                 Some(reason)
@@ -187,18 +189,19 @@ fn run_fast(machine: &mut Machine, stops: &Stops, until: Cycles) -> Stop {
     }
     let stop = machine.run(until);
     for address in stops.breakpoints() {
-        machine.go_through(*address);
+        machine.remove_stop(*address);
     }
     stop
 }
 
-const BEGINNING: Reason = Reason::ReplayLog { tid: None, pos: ReplayLogPosition::Begin };
+const BEGINNING: TargetStopReason =
+    TargetStopReason::ReplayLog { tid: None, pos: ReplayLogPosition::Begin };
 
 /// The error type of the target, which never fails permanently.
 #[derive(Debug, thiserror::Error)]
 pub enum Never {}
 
-impl Target for Debugged<'_> {
+impl Target for DebugTarget<'_> {
     type Arch = Core;
     type Error = Never;
 
@@ -221,7 +224,7 @@ impl Target for Debugged<'_> {
     }
 }
 
-impl SingleThreadBase for Debugged<'_> {
+impl SingleThreadBase for DebugTarget<'_> {
     fn read_registers(&mut self, values: &mut Values) -> TargetResult<(), Self> {
         let machine = &self.machine;
         let all = registers::all(machine);
@@ -241,7 +244,7 @@ impl SingleThreadBase for Debugged<'_> {
                 self.machine.set_register(register, *value);
             }
         }
-        self.history.change(&self.machine);
+        self.history.discard_future(&self.machine);
         Ok(())
     }
 
@@ -257,7 +260,7 @@ impl SingleThreadBase for Debugged<'_> {
             (Err(_), Ok(word)) => self.machine.store_word(start, word),
             (result, _) => result,
         };
-        self.history.change(&self.machine);
+        self.history.discard_future(&self.machine);
         written.map_err(|_| TargetError::NonFatal)
     }
 
@@ -266,7 +269,7 @@ impl SingleThreadBase for Debugged<'_> {
     }
 }
 
-impl SingleThreadResume for Debugged<'_> {
+impl SingleThreadResume for DebugTarget<'_> {
     fn resume(&mut self, _signal: Option<Signal>) -> Result<(), Never> {
         (self.mode, self.leaves) = (Mode::Continue, true);
         Ok(())
@@ -285,28 +288,28 @@ impl SingleThreadResume for Debugged<'_> {
     }
 }
 
-impl SingleThreadSingleStep for Debugged<'_> {
+impl SingleThreadSingleStep for DebugTarget<'_> {
     fn step(&mut self, _signal: Option<Signal>) -> Result<(), Never> {
         (self.mode, self.leaves) = (Mode::Step, true);
         Ok(())
     }
 }
 
-impl ReverseStep<()> for Debugged<'_> {
+impl ReverseStep<()> for DebugTarget<'_> {
     fn reverse_step(&mut self, _tid: ()) -> Result<(), Never> {
         self.mode = Mode::ReverseStep;
         Ok(())
     }
 }
 
-impl ReverseCont<()> for Debugged<'_> {
+impl ReverseCont<()> for DebugTarget<'_> {
     fn reverse_cont(&mut self) -> Result<(), Never> {
         self.mode = Mode::ReverseContinue;
         Ok(())
     }
 }
 
-impl Breakpoints for Debugged<'_> {
+impl Breakpoints for DebugTarget<'_> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -320,7 +323,7 @@ impl Breakpoints for Debugged<'_> {
     }
 }
 
-impl SwBreakpoint for Debugged<'_> {
+impl SwBreakpoint for DebugTarget<'_> {
     fn add_sw_breakpoint(&mut self, address: u32, _kind: usize) -> TargetResult<bool, Self> {
         let there = self.machine.peek(address, 2).len() == 2;
         if there {
@@ -334,7 +337,7 @@ impl SwBreakpoint for Debugged<'_> {
     }
 }
 
-impl HwBreakpoint for Debugged<'_> {
+impl HwBreakpoint for DebugTarget<'_> {
     fn add_hw_breakpoint(&mut self, address: u32, kind: usize) -> TargetResult<bool, Self> {
         self.add_sw_breakpoint(address, kind)
     }
@@ -344,7 +347,7 @@ impl HwBreakpoint for Debugged<'_> {
     }
 }
 
-impl HwWatchpoint for Debugged<'_> {
+impl HwWatchpoint for DebugTarget<'_> {
     fn add_hw_watchpoint(
         &mut self,
         address: u32,
@@ -368,7 +371,7 @@ impl HwWatchpoint for Debugged<'_> {
     }
 }
 
-impl MonitorCmd for Debugged<'_> {
+impl MonitorCmd for DebugTarget<'_> {
     fn handle_monitor_cmd(
         &mut self,
         command: &[u8],
@@ -396,7 +399,7 @@ impl MonitorCmd for Debugged<'_> {
     }
 }
 
-impl TargetDescriptionXmlOverride for Debugged<'_> {
+impl TargetDescriptionXmlOverride for DebugTarget<'_> {
     fn target_description_xml(
         &self,
         annex: &[u8],

@@ -41,14 +41,14 @@ fn machine() -> Machine {
 /// Passes the address on.
 struct Waiting(Sender<SocketAddr>);
 
-impl Audience for Waiting {
+impl SessionObserver for Waiting {
     fn printed(&mut self, _: Vec<u8>) {}
 
     fn listening(&mut self, address: SocketAddr) {
         self.0.send(address).expect("somebody waits");
     }
 
-    fn lost(&mut self, reason: &str) {
+    fn connection_lost(&mut self, reason: &str) {
         panic!("{reason}");
     }
 }
@@ -57,7 +57,7 @@ struct Debugger(TcpStream);
 
 impl Debugger {
     /// Sends a packet and returns the answer.
-    fn ask(&mut self, data: &str) -> String {
+    fn send_packet(&mut self, data: &str) -> String {
         let sum = data.bytes().fold(0_u8, u8::wrapping_add);
         self.0.write_all(format!("${data}#{sum:02x}").as_bytes()).expect("connected");
         let mut answer = String::new();
@@ -73,7 +73,7 @@ impl Debugger {
 
     /// Returns R0 and the program counter.
     fn state(&mut self) -> (u32, u32) {
-        let registers = self.ask("g");
+        let registers = self.send_packet("g");
         let word = |at: usize| {
             let text = &registers[8 * at..8 * at + 8];
             u32::from_str_radix(text, 16).expect("hexadecimal").swap_bytes()
@@ -100,7 +100,7 @@ fn expanded(answer: &str) -> String {
 }
 
 /// Runs a session with a debugger's requests, and returns how it ended.
-fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, Ended) {
+fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, SessionEnd) {
     let (send, address) = channel();
     let server = std::thread::spawn(move || {
         serve("127.0.0.1:0", machine(), Cycles(1_000_000), &mut Waiting(send)).expect("it listens")
@@ -111,58 +111,58 @@ fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, Ended) {
 }
 
 #[test]
-fn steps_backwards_lead_where_steps_forwards_came_from() {
+fn reverse_steps_undo_steps() {
     let (machine, ended) = session(|debugger| {
         let mut seen = vec![debugger.state()];
         for _ in 0..5 {
-            assert_eq!(debugger.ask("s"), "S05");
+            assert_eq!(debugger.send_packet("s"), "S05");
             seen.push(debugger.state());
         }
         assert_eq!(seen[5].0, seen[0].0 + 3, "{seen:x?}");
         for before in seen.iter().rev().skip(1) {
-            assert_eq!(debugger.ask("bs"), "S05");
+            assert_eq!(debugger.send_packet("bs"), "S05");
             assert_eq!(debugger.state(), *before);
         }
-        assert!(debugger.ask("bs").contains("replaylog:begin"), "there is nothing before");
-        assert_eq!(debugger.ask("D"), "OK");
+        assert!(debugger.send_packet("bs").contains("replaylog:begin"), "there is nothing before");
+        assert_eq!(debugger.send_packet("D"), "OK");
     });
-    assert_eq!(ended, Ended::Detached);
+    assert_eq!(ended, SessionEnd::Detached);
     assert_eq!(machine.instructions().0, 0);
 }
 
 #[test]
-fn going_back_stops_at_the_last_breakpoint_before() {
+fn reverse_continue_stops_at_the_previous_breakpoint() {
     let (_, ended) = session(|debugger| {
         for _ in 0..7 {
-            debugger.ask("s");
+            debugger.send_packet("s");
         }
         let (count, _) = debugger.state();
         // The branch: R0 is what the preceding addition has made it.
-        assert_eq!(debugger.ask("Z0,a,2"), "OK");
+        assert_eq!(debugger.send_packet("Z0,a,2"), "OK");
         for passed in 0..3 {
-            assert!(debugger.ask("bc").starts_with("T05"));
+            assert!(debugger.send_packet("bc").starts_with("T05"));
             assert_eq!(debugger.state(), (count - 1 - passed, 10));
         }
         // A write from outside starts a new history.
-        assert_eq!(debugger.ask("M20000000,4:01020304"), "OK");
-        assert_eq!(debugger.ask("m20000000,4"), "01020304");
-        assert_eq!(debugger.ask("D"), "OK");
+        assert_eq!(debugger.send_packet("M20000000,4:01020304"), "OK");
+        assert_eq!(debugger.send_packet("m20000000,4"), "01020304");
+        assert_eq!(debugger.send_packet("D"), "OK");
     });
-    assert_eq!(ended, Ended::Detached);
+    assert_eq!(ended, SessionEnd::Detached);
 }
 
 #[test]
-fn a_machine_at_its_limit_ends_the_session_with_that() {
+fn reaching_the_limit_ends_the_session_with_that_stop() {
     let (machine, ended) = session(|debugger| {
-        assert_eq!(debugger.ask("c"), "S18", "SIGXCPU: out of cycles");
-        assert_eq!(debugger.ask("D"), "OK");
+        assert_eq!(debugger.send_packet("c"), "S18", "SIGXCPU: out of cycles");
+        assert_eq!(debugger.send_packet("D"), "OK");
     });
     assert!(machine.cycles().0 >= 1_000_000);
-    assert_eq!(ended, Ended::Detached);
+    assert_eq!(ended, SessionEnd::Detached);
 }
 
 #[test]
-fn addresses_are_this_computers_own_unless_they_name_another() {
+fn addresses_default_to_localhost() {
     assert_eq!(address(":3333"), Ok("127.0.0.1:3333".to_owned()));
     assert_eq!(address("3333"), Ok("127.0.0.1:3333".to_owned()));
     assert_eq!(address("[::1]:3333"), Ok("[::1]:3333".to_owned()));

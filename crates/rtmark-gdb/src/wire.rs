@@ -11,12 +11,12 @@ const BETWEEN: &[u8] = b"+-\x03";
 /// A connection that drops meaningless bytes between packets.
 pub struct Wire {
     stream: TcpStream,
-    place: Place,
+    place: PacketPosition,
 }
 
 /// The position of the next byte in the stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PacketPosition {
     Between,
     InPacket,
     /// In the checksum, with this many digits to come.
@@ -25,19 +25,19 @@ enum Place {
 
 impl Wire {
     pub fn new(stream: TcpStream) -> Self {
-        Self { stream, place: Place::Between }
+        Self { stream, place: PacketPosition::Between }
     }
 
-    fn drops(&self, byte: u8) -> bool {
-        self.place == Place::Between && byte != b'$' && !BETWEEN.contains(&byte)
+    fn is_noise(&self, byte: u8) -> bool {
+        self.place == PacketPosition::Between && byte != b'$' && !BETWEEN.contains(&byte)
     }
 
     fn pass(&mut self, byte: u8) {
         self.place = match (self.place, byte) {
-            (Place::Between, b'$') => Place::InPacket,
-            (Place::InPacket, b'#') => Place::InSum(2),
-            (Place::InSum(2), _) => Place::InSum(1),
-            (Place::InSum(_), _) => Place::Between,
+            (PacketPosition::Between, b'$') => PacketPosition::InPacket,
+            (PacketPosition::InPacket, b'#') => PacketPosition::InSum(2),
+            (PacketPosition::InSum(2), _) => PacketPosition::InSum(1),
+            (PacketPosition::InSum(_), _) => PacketPosition::Between,
             (place, _) => place,
         };
     }
@@ -67,7 +67,7 @@ impl ConnectionExt for Wire {
     fn read(&mut self) -> io::Result<u8> {
         loop {
             let byte = ConnectionExt::read(&mut self.stream)?;
-            if !self.drops(byte) {
+            if !self.is_noise(byte) {
                 self.pass(byte);
                 return Ok(byte);
             }
@@ -77,7 +77,7 @@ impl ConnectionExt for Wire {
     fn peek(&mut self) -> io::Result<Option<u8>> {
         loop {
             match ConnectionExt::peek(&mut self.stream)? {
-                Some(byte) if self.drops(byte) => {
+                Some(byte) if self.is_noise(byte) => {
                     ConnectionExt::read(&mut self.stream)?;
                 }
                 other => return Ok(other),

@@ -4,7 +4,7 @@
 //! to a given core, ignores many bits that must be zero or one, and has no floating point. Of ARMv8-M
 //! it knows acquire and release, which the A profile has too; it takes SG, TT, BXNS and BLXNS for the
 //! LDRD, STREX, BX and BLX whose encoding space they share, so for these it only confirms that they are
-//! instructions. Where this explains a difference, an [`Excuse`] covers a whole class of encodings,
+//! instructions. Where this explains a difference, an [`KnownDifference`] covers a whole class of encodings,
 //! with the manual's section: DDI 0403 is the Architecture Reference Manual of ARMv7-M, DDI 0419 of
 //! ARMv6-M, DDI 0553 of ARMv8-M.
 
@@ -16,7 +16,7 @@ use yaxpeax_arm::armv7::InstDecoder;
 use crate::random::Random;
 
 /// Why a difference between the decoders is not the simulator's fault.
-pub struct Excuse {
+pub struct KnownDifference {
     /// What the simulator decides for these encodings.
     pub ours: bool,
     /// The class of encodings: both halfwords, the first one in the upper half.
@@ -34,13 +34,13 @@ const fn bits(word: u32, from: u32, to: u32) -> u32 {
 }
 
 /// Differences in 16-bit encodings; the second halfword is zero.
-const NARROW: &[Excuse] = &[
-    Excuse {
+const NARROW: &[KnownDifference] = &[
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF00_0000, 0xDE00_0000),
         why: "DDI 0403 and DDI 0419, A5.2.6: UDF is permanently undefined",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFFE0_0000, 0xB640_0000),
         why: "DDI 0403 and DDI 0419, A5.2.5: SETEND is not in the M profile",
@@ -48,13 +48,13 @@ const NARROW: &[Excuse] = &[
 ];
 
 /// Further differences on ARMv6-M.
-const NARROW_V6M: &[Excuse] = &[
-    Excuse {
+const NARROW_V6M: &[KnownDifference] = &[
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xF500_0000, 0xB100_0000),
         why: "DDI 0419, A5.2.5: CBZ and CBNZ came with ARMv7-M",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF00_0000, 0xBF00_0000) && bits(e, 19, 16) != 0,
         why: "DDI 0419, A5.2.5: IT came with ARMv7-M",
@@ -62,23 +62,23 @@ const NARROW_V6M: &[Excuse] = &[
 ];
 
 /// Differences in 32-bit encodings.
-const WIDE: &[Excuse] = &[
-    Excuse {
+const WIDE: &[KnownDifference] = &[
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xF800_D001, 0xF000_C000) || matches(e, 0xF800_D001, 0xF000_C001),
         why: "DDI 0403, A5.3.4: BLX to Arm code is not in the M profile",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| is_other_control(e),
         why: "DDI 0403, A5.3.4: wide CPS, BXJ, SUBS PC, ENTERX, LEAVEX and MSR of SPSR are of other profiles",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFFE0_D000, 0xF7E0_8000),
         why: "DDI 0403, A5.3.4: HVC and SMC are not in the M profile",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| {
             matches(e, 0xFFE0_0000, 0xE800_0000)
@@ -87,64 +87,64 @@ const WIDE: &[Excuse] = &[
         },
         why: "DDI 0403, A5.3.5: SRS and RFE are not in the M profile",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFE40_0000, 0xE800_0000) && bits(e, 15, 0) == 0,
         why: "DDI 0403, A7.7.41 and A7.7.160: a list of no registers is UNPREDICTABLE",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xEC00_0000, 0xEC00_0000) && bits(e, 11, 9) != 5,
         why: "DDI 0403, A5.3.18: no coprocessor but the FPU is there",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFBF0_8000, 0xF360_0000),
         why: "DDI 0403, A7.7.13 and A7.7.14: a most significant bit below the least one is UNPREDICTABLE",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFB70_F0C0, 0xF320_0000) && bits(e, 5, 4) != 0,
         why: "DDI 0403, A7.7.154 and A7.7.216: SSAT16 and USAT16 with bits that should be zero",
     },
-    Excuse {
+    KnownDifference {
         ours: true,
         covers: |e| {
             matches(e, 0xFA00_8000, 0xF000_0000) && bits(e, 7, 0) == 0 && bits(e, 14, 12) < 4
         },
         why: "DDI 0403, A5.3.2: repeating a zero byte is UNPREDICTABLE",
     },
-    Excuse {
+    KnownDifference {
         ours: true,
         covers: |e| matches(e, 0xFFE0_D000, 0xF380_8000) || matches(e, 0xFFE0_D000, 0xF3E0_8000),
         why: "DDI 0403, B5.2.2 and B5.2.3: the M profile has its own special registers",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF90_0000, 0xF800_0000) && !is_store_form(bits(e, 11, 6)),
         why: "DDI 0403, A5.3.10: these bits name no form of store",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF1F_0000, 0xF80F_0000),
         why: "DDI 0403, A7.7.161 on: a store relative to the program counter is undefined",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF10_0000, 0xF800_0000) && bits(e, 15, 12) == 15,
         why: "DDI 0403, A7.7.161 on: storing the program counter is UNPREDICTABLE",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF00_0000, 0xFA00_0000) && bits(e, 15, 12) != 15,
         why: "DDI 0403, A5.3.12: bits 15 to 12 of the second halfword must be ones",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF80_0080, 0xFA00_0000) && bits(e, 6, 4) != 0,
         why: "DDI 0403, A5.3.12: shifts by a register have zeros in bits 6 to 4",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| {
             matches(e, 0xFF80_00C0, 0xFA80_0080)
@@ -152,7 +152,7 @@ const WIDE: &[Excuse] = &[
         },
         why: "DDI 0403, A5.3.12 and A5.3.15: miscellaneous operations are QADD to CLZ only",
     },
-    Excuse {
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFF80_0000, 0xFB00_0000) && bits(e, 7, 6) != 0,
         why: "DDI 0403, A5.3.16: bits 7 and 6 of the second halfword must be zeros",
@@ -160,20 +160,20 @@ const WIDE: &[Excuse] = &[
 ];
 
 /// Further differences on ARMv7-M.
-const WIDE_V7: &[Excuse] = &[Excuse {
+const WIDE_V7: &[KnownDifference] = &[KnownDifference {
     ours: false,
     covers: |e| matches(e, 0xFFE0_0000, 0xE8C0_0000) && bits(e, 7, 4) > 5,
     why: "DDI 0403, A5.3.6: doubleword exclusives, load-acquire, store-release are not in ARMv7-M",
 }];
 
 /// Further differences on ARMv8-M.
-const WIDE_V8M: &[Excuse] = &[
-    Excuse {
+const WIDE_V8M: &[KnownDifference] = &[
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFFE0_0070, 0xE8C0_0070),
         why: "DDI 0553, C2.3.2: doubleword exclusives are not in the M profile",
     },
-    Excuse {
+    KnownDifference {
         ours: true,
         covers: |e| matches(e, 0xFF00_0F10, 0xFE00_0A00),
         why: "DDI 0553, C2.3.6: the other decoder has no FPv5",
@@ -181,27 +181,27 @@ const WIDE_V8M: &[Excuse] = &[
 ];
 
 /// Further differences with a floating-point unit.
-const WIDE_FLOAT: &[Excuse] = &[Excuse {
+const WIDE_FLOAT: &[KnownDifference] = &[KnownDifference {
     ours: true,
     covers: |e| matches(e, 0xFC00_0E00, 0xEC00_0A00),
     why: "DDI 0403, A6: the other decoder has no floating point",
 }];
 
 /// Further differences with FPv5.
-const WIDE_FLOAT_V5: &[Excuse] = &[Excuse {
+const WIDE_FLOAT_V5: &[KnownDifference] = &[KnownDifference {
     ours: true,
     covers: |e| matches(e, 0xFF00_0E10, 0xFE00_0A00),
     why: "DDI 0553, C2.3.6: the other decoder has no floating point",
 }];
 
 /// Further differences with the DSP extension.
-const WIDE_DSP: &[Excuse] = &[
-    Excuse {
+const WIDE_DSP: &[KnownDifference] = &[
+    KnownDifference {
         ours: false,
         covers: |e| matches(e, 0xFFF0_0000, 0xFB70_0000) && bits(e, 5, 4) == 1,
         why: "DDI 0403, A5.3.16: USAD8 and USADA8 have zeros in bits 5 and 4; the other decoder errs",
     },
-    Excuse {
+    KnownDifference {
         ours: true,
         covers: |e| matches(e, 0xFFF0_00F0, 0xFB70_0000),
         why: "DDI 0403, A5.3.16: USAD8 and USADA8 have zeros in bits 5 and 4; the other decoder errs",
@@ -209,20 +209,20 @@ const WIDE_DSP: &[Excuse] = &[
 ];
 
 /// Further differences without the DSP extension.
-const WIDE_WITHOUT_DSP: &[Excuse] = &[Excuse {
+const WIDE_WITHOUT_DSP: &[KnownDifference] = &[KnownDifference {
     ours: false,
     covers: is_dsp,
     why: "DDI 0403, A5.3: only ARMv7E-M has the DSP extension",
 }];
 
 /// The 32-bit differences on ARMv6-M, which replace those above.
-const WIDE_V6M: &[Excuse] = &[
-    Excuse {
+const WIDE_V6M: &[KnownDifference] = &[
+    KnownDifference {
         ours: false,
         covers: |e| !is_of_v6m(e),
         why: "DDI 0419, A5.3: BL, MSR, MRS, DSB, DMB and ISB are the only 32-bit instructions",
     },
-    Excuse {
+    KnownDifference {
         ours: true,
         covers: |e| matches(e, 0xFFE0_D000, 0xF380_8000) || matches(e, 0xFFE0_D000, 0xF3E0_8000),
         why: "DDI 0419, B4.2.2 and B4.2.3: the M profile has its own special registers",
@@ -305,8 +305,8 @@ impl Comparison {
         self.other.decode(&mut U8Reader::new(&[a, b, c, d])).is_ok()
     }
 
-    fn excuses(&self, wide: bool) -> Vec<&'static Excuse> {
-        let tables: &[&[Excuse]] = match (wide, self.core) {
+    fn excuses(&self, wide: bool) -> Vec<&'static KnownDifference> {
+        let tables: &[&[KnownDifference]] = match (wide, self.core) {
             (false, CoreKind::CortexM0 | CoreKind::CortexM0Plus) => &[NARROW, NARROW_V6M],
             (false, _) => &[NARROW],
             (true, CoreKind::CortexM0 | CoreKind::CortexM0Plus) => &[WIDE_V6M],

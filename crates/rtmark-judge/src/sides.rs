@@ -4,13 +4,13 @@ use rtmark_sim::{Cycles, ExitStatus, Machine, Observer, Stop};
 
 use crate::qemu::Output;
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
 /// The result of a run on the simulator.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunResult {
     /// How it ended.
     pub stop: Stop,
     /// When it ended.
@@ -19,7 +19,7 @@ pub struct Ended {
     pub console: Vec<u8>,
 }
 
-impl Ended {
+impl RunResult {
     /// Runs a machine at full speed.
     pub fn of(machine: &mut Machine, until: Cycles) -> Self {
         let stop = machine.run(until);
@@ -27,8 +27,8 @@ impl Ended {
     }
 
     /// Tells whether a run with an observer of every instruction ends in the same way.
-    pub fn is_told_alike(&self, mut machine: Machine, until: Cycles) -> bool {
-        let stop = machine.run_observed(until, &mut Nobody);
+    pub fn matches_observed_run(&self, mut machine: Machine, until: Cycles) -> bool {
+        let stop = machine.run_observed(until, &mut NullObserver);
         *self == Self { stop, cycles: machine.cycles(), console: machine.take_console() }
     }
 

@@ -337,7 +337,7 @@ impl Observer for Calls<'_> {
 }
 
 impl LandmarkObserver for Calls<'_> {
-    fn passed(&mut self, machine: &Machine, _now: Cycles) {
+    fn ran_until(&mut self, machine: &Machine, _now: Cycles) {
         self.next = machine.register(Register::Pc);
     }
 }

@@ -86,7 +86,7 @@ impl<'a> HeldBackRecorder<'a> {
         match self.whose {
             HeldInterrupt::Masked => machine.mask(),
             HeldInterrupt::OfPriority(priority) | HeldInterrupt::MaskedOrHandled(priority) => {
-                machine.holds_back_priority(priority)
+                machine.priority_blocker(priority)
             }
         }
     }
@@ -241,9 +241,9 @@ impl Observer for HeldBackRecorder<'_> {
 /// Single instructions between landmarks are not reported: the result is complete only for
 /// [`HeldInterrupt::Masked`] and [`HeldInterrupt::MaskedOrHandled`].
 impl LandmarkObserver for HeldBackRecorder<'_> {
-    fn passed(&mut self, machine: &Machine, now: Cycles) {
+    fn ran_until(&mut self, machine: &Machine, now: Cycles) {
         self.now = now.0;
-        self.calls.passed(machine, now);
+        self.calls.ran_until(machine, now);
     }
 }
 

@@ -39,7 +39,7 @@ mod tests {
             machine.poke_word(address, word).expect("in flash");
         }
         machine.reset().expect("vectors");
-        machine.sabotage(0x40);
+        machine.inject_pipeline_stall(0x40);
         let Stop::Internal(error) = machine.run(Cycles(100)) else { panic!("it goes on") };
         let image = Image::from_bytes(&[0; 8], 0).expect("raw");
         let text = describe(&error, &image, &[]);

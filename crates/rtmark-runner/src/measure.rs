@@ -8,7 +8,7 @@ use rtmark_model::{
     Basis, Counted, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts,
     Samples, Scenario, ScenarioId, Unpaired, visible,
 };
-use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
+use rtmark_sim::{Bound, Elapsed, Hit, Image, Machine, MaskedInterval, Soc, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::internal_error;
@@ -89,7 +89,7 @@ struct ScenarioWatch<'a> {
     console: Vec<u8>,
     bound: Bound,
     /// The counters when the open span began.
-    began: Option<Taken>,
+    began: Option<Elapsed>,
     /// What was wrong with the first sample that no core could achieve.
     impossible: Option<String>,
 }
@@ -132,19 +132,19 @@ impl<'a> ScenarioWatch<'a> {
             spans: (options.recording == Recording::Spans).then(Vec::new),
             console: Vec::new(),
             bound: Bound::of(machine.soc()),
-            began: at_reset.then(|| Taken::from(&*machine)),
+            began: at_reset.then(|| Elapsed::from(&*machine)),
             impossible: None,
         })
     }
 
     /// Compares a span with the theoretical maximum.
     fn check(&mut self, edge: Edge, hit: &Hit) {
-        let now = Taken::from(hit);
+        let now = Elapsed::from(hit);
         let began = self.began.take();
         match (edge, began) {
             (Edge::Begin, _) => self.began = Some(now),
             (Edge::End, Some(began)) if self.impossible.is_none() => {
-                let excess = self.bound.excess(&now.since(began));
+                let excess = self.bound.violation(&now.since(began));
                 self.impossible = excess.map(|excess| {
                     format!("in the span that ends in cycle {} {excess}", hit.cycle.0)
                 });
@@ -160,7 +160,7 @@ impl<'a> ScenarioWatch<'a> {
                 Basis::Instructions => hit.instructions.0,
                 Basis::Cycles | Basis::Ns => match self.scenario.span.counted {
                     Counted::All => hit.cycle.0,
-                    Counted::Awake => hit.cycle.0.saturating_sub(hit.besides.asleep.0),
+                    Counted::Awake => hit.cycle.0.saturating_sub(hit.overhead.asleep.0),
                 },
             };
             let opened = self.began.map(|began| began.cycles);
@@ -312,8 +312,8 @@ pub(crate) fn measure_with(
         other => session.describe(other),
     };
     let impossible = watch.impossible.take().or_else(|| {
-        let taken = Taken::from(&session.machine);
-        watch.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
+        let taken = Elapsed::from(&session.machine);
+        watch.bound.violation(&taken).map(|excess| format!("in the whole run {excess}"))
     });
     let counts_others = options.basis != Basis::Instructions;
     let executed = counts_others.then(|| InstructionCounts(watch.pairing.executed().clone()));

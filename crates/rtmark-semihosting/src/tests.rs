@@ -20,7 +20,7 @@ fn files_are_written_read_and_removed() {
 
 #[test]
 #[cfg(unix)]
-fn there_is_no_way_out() {
+fn paths_cannot_leave_the_folder() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let inside = scratch.path().join("inside");
     std::fs::create_dir(&inside).expect("created");

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rtmark_sim::Rule;
 
 use crate::Failure;
-use crate::chip::{Measured, Prepared, Sample};
+use crate::chip::{Measurements, PreparedMachines, Sample};
 use crate::settings::Part;
 use crate::test::Half;
 use crate::{score, test};
@@ -44,14 +44,14 @@ impl Change {
 }
 
 /// A chip's windows with the cycles of the whole model.
-struct Whole<'a> {
-    measured: &'a Measured,
+struct FullModel<'a> {
+    measured: &'a Measurements,
     cycles: Vec<(&'a Sample, Option<u64>)>,
 }
 
 fn run<'a>(
-    measured: &'a Measured,
-    prepared: &Prepared,
+    measured: &'a Measurements,
+    prepared: &PreparedMachines,
     samples: &[&'a Sample],
 ) -> Vec<(&'a Sample, Option<u64>)> {
     let cycles =
@@ -59,8 +59,8 @@ fn run<'a>(
     samples.par_iter().map(cycles).collect()
 }
 
-impl<'a> Whole<'a> {
-    fn of(measured: &'a Measured) -> Result<Self, Failure> {
+impl<'a> FullModel<'a> {
+    fn of(measured: &'a Measurements) -> Result<Self, Failure> {
         let uncached = |sample: &&Sample| sample.setting.cache != Part::On;
         let samples: Vec<_> = measured.samples.iter().filter(uncached).collect();
         let cycles = run(measured, &measured.chip.prepare(None)?, &samples);
@@ -80,8 +80,8 @@ impl<'a> Whole<'a> {
 }
 
 /// Returns a table of what each rule contributes on all measurements.
-pub fn tell(chips: &[Measured]) -> Result<String, Failure> {
-    let whole: Vec<_> = chips.iter().map(Whole::of).collect::<Result<_, _>>()?;
+pub fn tell(chips: &[Measurements]) -> Result<String, Failure> {
+    let whole: Vec<_> = chips.iter().map(FullModel::of).collect::<Result<_, _>>()?;
     let mut table = score::table(&[
         "without the rule",
         "rows that change",
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_counted_by_what_they_do_to_the_score() {
+    fn changes_are_counted_by_their_effect_on_the_score() {
         let mut change = Change::default();
         change.add("a/b#0", 5, 7, Some(7), Some(7));
         assert_eq!(change, Change::default(), "the same without the rule");

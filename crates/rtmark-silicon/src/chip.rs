@@ -47,13 +47,13 @@ pub struct Sample {
 
 /// All measurements of a chip.
 #[derive(Debug)]
-pub struct Measured {
+pub struct Measurements {
     pub chip: Chip,
     rows: Vec<Row>,
     pub samples: Vec<Sample>,
 }
 
-impl Measured {
+impl Measurements {
     pub fn row(&self, sample: &Sample) -> &Row {
         &self.rows[sample.row]
     }
@@ -80,9 +80,9 @@ impl Chip {
     }
 
     /// Reads the chip's measurements from a directory.
-    pub fn read(self, folder: &Path, settings: &Settings) -> Result<Measured, Failure> {
+    pub fn read(self, folder: &Path, settings: &Settings) -> Result<Measurements, Failure> {
         let soc = self.soc()?;
-        let mut measured = Measured { chip: self, rows: Vec::new(), samples: Vec::new() };
+        let mut measured = Measurements { chip: self, rows: Vec::new(), samples: Vec::new() };
         for name in self.files {
             let file = format!("{name}.jsonl.xz");
             for row in corpus::read::<Row>(&folder.join(&file))? {
@@ -106,7 +106,7 @@ impl Chip {
 
     /// Prepares machines for all settings of the chip, without one rule of the timing model if
     /// `without` names it.
-    pub fn prepare(&self, without: Option<Rule>) -> Result<Prepared, Failure> {
+    pub fn prepare(&self, without: Option<Rule>) -> Result<PreparedMachines, Failure> {
         let soc = self.soc()?;
         let ready = |line_buffer, write_buffer| {
             replay::prepare(&with_line_buffer(&soc, line_buffer), write_buffer, without)
@@ -115,7 +115,7 @@ impl Chip {
         for memory in &mut ideal.memories {
             memory.timing.wait_states = 0;
         }
-        Ok(Prepared {
+        Ok(PreparedMachines {
             usual: ready(Part::On, WriteBuffer::Off)?,
             without_line_buffer: ready(Part::Off, WriteBuffer::Off)?,
             buffered: ready(Part::On, WriteBuffer::On)?,
@@ -140,7 +140,7 @@ fn with_line_buffer(soc: &Soc, part: Part) -> Soc {
 
 /// Machines ready to run the windows of a chip.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedMachines {
     usual: Machine,
     without_line_buffer: Machine,
     buffered: Machine,
@@ -150,7 +150,7 @@ pub struct Prepared {
     ideal_buffered: Machine,
 }
 
-impl Prepared {
+impl PreparedMachines {
     /// Returns the model's cycles for a window, or `None` if it cannot run it. Every access to a
     /// cache is taken to miss.
     pub fn cycles(&self, row: &Row, setting: Setting) -> Option<u64> {

@@ -165,7 +165,7 @@ fn values_of_sweep(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
             let what = format!("at {}: {counter}", moment.reload);
             values.push(Value { what, counter: counter.to_owned(), chip, model });
         };
-        add("next", moment.next, shown.as_ref().and_then(replay::Shown::next));
+        add("next", moment.next, shown.as_ref().and_then(replay::Observations::next));
         let from = format!("thread {}", moment.from);
         add("CYCCNT", moment.cycles, difference(&from, "handler0 0", "CYCCNT"));
         if let Some(chip) = moment.cpicnt {
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_as_exact_as_required() {
+    fn exception_rows_are_as_exact_as_required() {
         let folder = crate::folder(None);
         if !folder.join(FILE).is_file() {
             let mut say = std::io::stderr();

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::chip::{CHIPS, Measured};
+use crate::chip::{CHIPS, Measurements};
 use crate::settings::Settings;
 use crate::test::Half;
 
@@ -73,16 +73,16 @@ fn request() -> Result<(Request, PathBuf), Failure> {
     }
 }
 
-fn read(folder: &Path) -> Result<Vec<Measured>, Failure> {
+fn read(folder: &Path) -> Result<Vec<Measurements>, Failure> {
     let settings = Settings::read(folder)?;
     CHIPS.par_iter().map(|chip| chip.read(folder, &settings)).collect()
 }
 
 /// Prints the missed windows whose description contains a text: the chip's cycles, the model's, and
 /// the opcodes.
-fn tell_missed(
+fn print_missed(
     out: &mut impl std::io::Write,
-    measured: &Measured,
+    measured: &Measurements,
     text: &str,
 ) -> Result<(), Failure> {
     let prepared = measured.chip.prepare(None)?;
@@ -111,7 +111,7 @@ fn tell_missed(
 }
 
 /// Prints all scores.
-fn tell_scores(out: &mut impl std::io::Write, chips: &[Measured]) -> Result<(), Failure> {
+fn print_scores(out: &mut impl std::io::Write, chips: &[Measurements]) -> Result<(), Failure> {
     let (mut scores, mut bounds) = (score::Scores::new(), std::collections::BTreeMap::new());
     for measured in chips {
         scores.extend(score::scores(measured)?);
@@ -149,7 +149,7 @@ fn main() -> Result<(), Failure> {
     let chips = read(&folder)?;
     match request {
         Request::Scores => {
-            tell_scores(&mut out, &chips)?;
+            print_scores(&mut out, &chips)?;
             write!(out, "{}", ablation::tell(&chips)?)?;
             out.flush()?;
             drop(out);
@@ -158,7 +158,7 @@ fn main() -> Result<(), Failure> {
         }
         Request::Ablation => write!(out, "{}", ablation::tell(&chips)?)?,
         Request::Missed(text) => {
-            chips.iter().try_for_each(|measured| tell_missed(&mut out, measured, &text))?;
+            chips.iter().try_for_each(|measured| print_missed(&mut out, measured, &text))?;
         }
     }
     Ok(())
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_what_the_cores_say() {
+    fn scores_match_those_in_the_core_files() {
         let folder = folder(None);
         if !folder.is_dir() {
             let mut say = std::io::stderr();

@@ -26,7 +26,7 @@ pub fn prepare(
 ) -> Result<Machine, crate::Failure> {
     let mut machine = match without {
         None => Machine::new(soc),
-        Some(rule) => Machine::new_without(soc, rule),
+        Some(rule) => Machine::new_without_rule(soc, rule),
     };
     let auxiliary = match buffer {
         WriteBuffer::On => 0,

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use rayon::prelude::*;
 
 use crate::Failure;
-use crate::chip::{Measured, Sample};
+use crate::chip::{Measurements, Sample};
 use crate::settings::{Part, Setting};
 use crate::test::{Half, Kind};
 
@@ -106,7 +106,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub fn of(measured: &Measured, sample: &Sample) -> Self {
+    pub fn of(measured: &Measurements, sample: &Sample) -> Self {
         let Sample { place, setting, .. } = sample;
         Self { chip: measured.chip.name, place: place.clone(), setting: *setting }
     }
@@ -136,7 +136,7 @@ pub struct Bounds {
 }
 
 /// Scores all measurements made with the cache off.
-pub fn scores(measured: &Measured) -> Result<Scores, Failure> {
+pub fn scores(measured: &Measurements) -> Result<Scores, Failure> {
     let prepared = measured.chip.prepare(None)?;
     let uncached = |sample: &&Sample| sample.setting.cache != Part::On;
     let samples: Vec<_> = measured.samples.iter().filter(uncached).collect();
@@ -158,7 +158,7 @@ pub fn scores(measured: &Measured) -> Result<Scores, Failure> {
 }
 
 /// Compares the windows that ran with the cache on with the model's limits.
-pub fn bounds(measured: &Measured) -> Result<BTreeMap<Group, Bounds>, Failure> {
+pub fn bounds(measured: &Measurements) -> Result<BTreeMap<Group, Bounds>, Failure> {
     let prepared = measured.chip.prepare(None)?;
     let mut groups: BTreeMap<Group, Bounds> = BTreeMap::new();
     for sample in measured.samples.iter().filter(|sample| sample.setting.cache == Part::On) {

@@ -127,13 +127,13 @@ struct Line {
 /// File, test and code placement.
 type Key = (String, String, String);
 /// A row's number and cycles.
-type Numbered = (u64, u64);
+type RowCycles = (u64, u64);
 
 /// The chips' settings for each row.
 #[derive(Debug, Default)]
 pub struct Settings {
     tests: HashMap<Key, Setting>,
-    divided: HashMap<(Key, Numbered), Vec<(Setting, u64)>>,
+    divided: HashMap<(Key, RowCycles), Vec<(Setting, u64)>>,
 }
 
 impl Settings {
@@ -195,7 +195,7 @@ mod tests {
         "regs":"","steps":[]"#;
 
     #[test]
-    fn rows_of_several_settings_are_split() {
+    fn rows_with_several_settings_are_split() {
         let mut settings = Settings::default();
         let line = r#"{"file":"f","test":"a/b#1","code":"sram","settings":{"line_buffer":true,
             "cache":false,"write_buffer":false},"rows_of_several_settings":[[4,9,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_stated_by_the_row_is_used() {
+    fn settings_stated_by_a_row_take_effect() {
         let said = r#","line_buffer":false,"cache":true,"write_buffer":true"#;
         let settings = Settings::default().of("f", &row(&format!("{{{ROW}{said}}}")));
         let settings = settings.expect("said");

@@ -89,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn configurations_of_a_test_are_in_one_half() {
+    fn all_configurations_of_a_test_are_in_the_same_half() {
         let half = Half::of("instructions/memory/str#0");
         assert_eq!(Half::of("instructions/memory/str#17"), half);
         assert_eq!(Half::of("cache/instructions/memory/str#3"), half);
     }
 
     #[test]
-    fn kinds_follow_from_names() {
+    fn kinds_derive_from_names() {
         let kinds = [
             ("instructions/control_flow/b_seq#1", Kind::Branches),
             ("cache/instructions/control_flow/it_fold#0", Kind::Conditions),

@@ -72,12 +72,12 @@ mod soc;
 mod state;
 mod timing;
 
-pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Taken, Tried};
+pub use debug::{Access, AccessKind, Advance, Bound, Elapsed, Instruction, TrialOutcome};
 pub use devices::{Level, PinChange, Strictness, Unmodelled};
 pub use host::Host;
 pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::{LandmarkObserver, Machine, NoPin, NoUart, Observer};
+pub use machine::{LandmarkObserver, Machine, Observer, UnknownPin, UnknownUart};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
     Act, ActHow, BusMatrix, Contents, Control, CoreKind, EnableHow, Erase, Follow, FollowHow,
@@ -89,7 +89,7 @@ pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
 pub use state::{
-    Besides, BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, Landmarks,
-    LoadError, MaskSite, MaskedInterval, NoMemory, Register, ThreadStack, Watch, WatchId,
+    BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, Landmarks, LoadError,
+    MaskSite, MaskedInterval, Overhead, Register, ThreadStack, UnmappedAddress, Watch, WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -21,7 +21,7 @@ const HEADER: usize = 8 + 4 + 64;
 
 /// The inputs of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
+pub struct RunInputs {
     /// The path of the image, for messages.
     pub image_name: String,
     /// The contents of the image's file.
@@ -38,7 +38,7 @@ pub struct Begun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     timing_model: String,
-    begun: Begun,
+    inputs: RunInputs,
     /// The cycle limit that it had reached, unless something ended it before.
     limit: u64,
     cycles: u64,
@@ -126,10 +126,10 @@ pub fn digest(machine: &Machine) -> String {
 impl Snapshot {
     /// Creates a snapshot of a machine, with the inputs of its run and the cycle limit that the run was
     /// to reach.
-    pub fn new(begun: Begun, machine: &Machine, limit: Cycles) -> Self {
+    pub fn new(inputs: RunInputs, machine: &Machine, limit: Cycles) -> Self {
         Self {
             timing_model: TIMING_MODEL.to_owned(),
-            begun,
+            inputs,
             limit: limit.0,
             cycles: machine.cycles().0,
             instructions: machine.instructions().0,
@@ -177,8 +177,8 @@ impl Snapshot {
     }
 
     /// Returns the inputs of the run.
-    pub const fn begun(&self) -> &Begun {
-        &self.begun
+    pub const fn inputs(&self) -> &RunInputs {
+        &self.inputs
     }
 
     /// Returns the cycle limit with which a run with these inputs leads to the moment.

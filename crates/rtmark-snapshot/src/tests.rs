@@ -3,7 +3,7 @@ use super::*;
 fn snapshot() -> Snapshot {
     Snapshot {
         timing_model: TIMING_MODEL.to_owned(),
-        begun: Begun {
+        inputs: RunInputs {
             image_name: "a.bin".to_owned(),
             image: vec![1, 2, 3],
             soc_name: "socs/stm32c031.toml".to_owned(),
@@ -18,13 +18,13 @@ fn snapshot() -> Snapshot {
 }
 
 #[test]
-fn contents_come_back() {
+fn contents_survive_a_round_trip() {
     let bytes = snapshot().to_bytes().expect("written");
     assert_eq!(Snapshot::from_bytes(&bytes), Ok(snapshot()));
 }
 
 #[test]
-fn the_form_is_the_one_of_version_1() {
+fn the_format_is_version_1() {
     let bytes = snapshot().to_bytes().expect("written");
     let length = [TIMING_MODEL.len() as u8];
     let expected = [
@@ -56,7 +56,7 @@ fn other_contents_are_refused() {
 }
 
 #[test]
-fn contents_that_nobody_wrote_do_no_harm() {
+fn corrupted_contents_are_rejected_without_panic() {
     let good = snapshot().to_bytes().expect("written");
     let mut read = 0;
     for at in HEADER..good.len() {

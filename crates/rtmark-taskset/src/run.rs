@@ -297,7 +297,7 @@ struct Beginnings {
 impl Beginnings {
     fn observe(&mut self, hits: &[Hit], begins: impl Fn(WatchId) -> bool) {
         let all = hits.iter().filter(|hit| begins(hit.watch));
-        let mut all = all.map(|hit| (hit.cycle.0, hit.besides.asleep.0)).peekable();
+        let mut all = all.map(|hit| (hit.cycle.0, hit.overhead.asleep.0)).peekable();
         self.first = self.first.or_else(|| all.peek().copied());
         self.last = all.last().or(self.last);
     }

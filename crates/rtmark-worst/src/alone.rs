@@ -6,23 +6,23 @@ use rtmark_sim::{Machine, WatchId};
 
 use crate::findings::{Answer, Findings, Scale};
 use crate::fork::{Outcome, Unserved, follow};
-use crate::held::Following;
+use crate::held::BlockerTracker;
 use crate::path::{Path, Piece, Reach, Window};
 use crate::sweep::{Visitor, sweep};
 
-struct Alone<'a> {
+struct SingleVisitor<'a> {
     path: &'a Path,
     findings: Findings,
-    held: Following,
+    held: BlockerTracker,
 }
 
 /// Searches a piece.
-pub fn alone(path: &Path, piece: Piece, scale: Scale) -> Findings {
-    let held = Following::new(piece.follows);
-    let mut alone = Alone { path, findings: Findings::new(scale), held };
+pub fn search_piece(path: &Path, piece: Piece, scale: Scale) -> Findings {
+    let held = BlockerTracker::new(piece.follows);
+    let mut alone = SingleVisitor { path, findings: Findings::new(scale), held };
     let (machine, window) = from_boundary(piece, 0);
     sweep(&mut alone, machine, window);
-    let Alone { mut findings, held, .. } = alone;
+    let SingleVisitor { mut findings, held, .. } = alone;
     findings.held = held.found();
     findings
 }
@@ -36,7 +36,7 @@ pub fn from_boundary(piece: Piece, which: usize) -> (Machine, Window) {
     (machine, window)
 }
 
-impl Visitor for Alone<'_> {
+impl Visitor for SingleVisitor<'_> {
     type Answer = Outcome;
 
     fn interrupt(&self) -> u16 {
@@ -47,15 +47,15 @@ impl Visitor for Alone<'_> {
         self.path
     }
 
-    fn tries(&self) -> bool {
+    fn can_try_entries(&self) -> bool {
         self.path.question().reach == Reach::Entry
     }
 
     fn entered(&mut self, last: u64, machine: &Machine, cycle: u64) -> Option<Outcome> {
-        if !self.tries() {
+        if !self.can_try_entries() {
             return None;
         }
-        self.path.doubt(self.path.line(), machine, last, cycle);
+        self.path.check_latency(self.path.line(), machine, last, cycle);
         self.findings.tried += 1;
         Some(Outcome { entered: Some(cycle), ..Outcome::default() })
     }
@@ -64,13 +64,13 @@ impl Visitor for Alone<'_> {
         self.findings.followed += 1;
         let outcome = follow(self.path, machine, *points.end());
         if let Some(entered) = outcome.entered {
-            self.path.doubt(self.path.line(), machine, *points.end(), entered);
+            self.path.check_latency(self.path.line(), machine, *points.end(), entered);
         }
         outcome
     }
 
-    fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Outcome {
-        Outcome::never(why)
+    fn answer_unserved(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Outcome {
+        Outcome::unserved(why)
     }
 
     fn begins(&self) -> Option<WatchId> {
@@ -90,7 +90,7 @@ impl Visitor for Alone<'_> {
         self.findings.add(*points.start(), *points.end(), Answer::After(waits), pc);
     }
 
-    fn held(&mut self) -> Option<&mut Following> {
+    fn held(&mut self) -> Option<&mut BlockerTracker> {
         Some(&mut self.held)
     }
 

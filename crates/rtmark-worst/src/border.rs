@@ -1,7 +1,7 @@
 //! The borders between pieces: instruction boundaries, and points after a boundary that belong to the
 //! preceding piece.
 
-use rtmark_sim::{Cycles, InternalError, Machine, Register, Stop, Tried};
+use rtmark_sim::{Cycles, InternalError, Machine, Register, Stop, TrialOutcome};
 
 /// The cycles before a piece in which instructions are examined for what they may notice. No
 /// instruction notices anything this long after the next boundary.
@@ -28,7 +28,7 @@ impl Boundary {
 
     /// Returns the simulator's mistake that a copy of a machine misses a boundary that the machine
     /// itself reached.
-    pub fn missed_by(self, copy: &Machine) -> InternalError {
+    pub fn missed_boundary_error(self, copy: &Machine) -> InternalError {
         InternalError {
             pc: copy.register(Register::Pc),
             instruction: None,
@@ -46,12 +46,12 @@ impl Boundary {
 
 /// Returns a copy of the machine after the next instruction, and the cycle in which that instruction
 /// gives way to something on its own; `u64::MAX` if it does not.
-pub fn gives_way(machine: &Machine) -> (Machine, u64) {
+pub fn step_copy(machine: &Machine) -> (Machine, u64) {
     let mut copy = machine.clone();
     let _ = copy.advance(Cycles(u64::MAX));
     // Otherwise it would be over by then: the second instruction of a pair begins with it.
-    let gave_way = copy.gave_way() != machine.gave_way();
-    let end = if gave_way { copy.cycles().0 } else { u64::MAX - machine.way_to_core() };
+    let was_abandoned = copy.abandoned_instructions() != machine.abandoned_instructions();
+    let end = if was_abandoned { copy.cycles().0 } else { u64::MAX - machine.interrupt_delay() };
     (copy, end)
 }
 
@@ -59,16 +59,18 @@ pub fn gives_way(machine: &Machine) -> (Machine, u64) {
 /// to it, possibly after the next boundary: either it reads what is pending, or it is abandoned
 /// although the next instruction could have been entered.
 fn noticed(machine: &mut Machine, interrupt: u16) -> u64 {
-    if let Some(until) = machine.looks_until() {
+    if let Some(until) = machine.observes_pending_until() {
         return until.0;
     }
-    if machine.sees_pending() || machine.holds_back(interrupt).is_some() {
+    if machine.can_observe_pending() || machine.interrupt_blocker(interrupt).is_some() {
         return 0;
     }
-    let (now, way) = (machine.cycles().0, machine.way_to_core());
-    let (mut at, mut last, mut end) = ((now + 1).saturating_sub(way), 0, None);
+    let (now, delay) = (machine.cycles().0, machine.interrupt_delay());
+    let (mut at, mut last, mut end) = ((now + 1).saturating_sub(delay), 0, None);
     while let Some(tried) = machine.try_entry_within(interrupt, Cycles(at)) {
-        if tried == Tried::Unclear && at + way > *end.get_or_insert_with(|| gives_way(machine).1) {
+        if tried == TrialOutcome::Unclear
+            && at + delay > *end.get_or_insert_with(|| step_copy(machine).1)
+        {
             break;
         }
         (last, at) = (at, at + 1);

@@ -445,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_executed_is_found_in_any_range() {
+    fn executed_addresses_are_found_in_any_range() {
         let mut findings = Findings::default();
         let executed = [0x0800_0000_u32, 0x0800_007E, 0x0800_0080, 0x0800_03FE, 0x2000_0400];
         for pc in executed {

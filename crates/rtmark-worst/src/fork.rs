@@ -70,7 +70,7 @@ impl Unserved {
     pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
         match stop {
             Stop::Limit => Self::Late,
-            _ => Self::Ended(machine.holds_back(interrupt).map(merged)),
+            _ => Self::Ended(machine.interrupt_blocker(interrupt).map(merged)),
         }
     }
 }
@@ -94,7 +94,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns the outcome of an interrupt that is not served.
-    pub(crate) fn never(why: Unserved) -> Self {
+    pub(crate) fn unserved(why: Unserved) -> Self {
         Self { unserved: Some(why), ..Self::default() }
     }
 }
@@ -125,21 +125,21 @@ impl Observer for Entry<'_> {
 }
 
 /// An observer that waits for the interrupted code to continue.
-struct GoingOn {
+struct ResumptionObserver {
     back: Interrupted,
     /// When its next instruction was about to execute.
     at: Option<u64>,
 }
 
 /// Tells whether the interrupted code is about to continue.
-fn goes_on(machine: &Machine, Interrupted { pc, sp, exception, .. }: Interrupted) -> bool {
+fn is_resuming(machine: &Machine, Interrupted { pc, sp, exception, .. }: Interrupted) -> bool {
     let stands = machine.register(Register::Pc) == pc && machine.register(Register::Sp) == sp;
     stands && machine.exception() == exception
 }
 
-impl Observer for GoingOn {
+impl Observer for ResumptionObserver {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        if goes_on(machine, self.back) {
+        if is_resuming(machine, self.back) {
             self.at = Some(machine.cycles().0);
             return ControlFlow::Break(());
         }
@@ -150,18 +150,18 @@ impl Observer for GoingOn {
 /// Returns when the interrupted code continues after the handler, if it does in time. The copy runs at
 /// full speed up to the return that leads there, and is observed from then on, as another exception may
 /// come first.
-fn go_on(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
+fn run_until_resumed(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
     // A handler of one instruction has already returned.
-    if goes_on(copy, back) {
+    if is_resuming(copy, back) {
         return Some(copy.cycles().0);
     }
     copy.stop_at_resumption(back);
     if copy.run(until) != Stop::Resumed {
         return None;
     }
-    let mut going_on = GoingOn { back, at: None };
-    let _ = copy.run_observed(until, &mut going_on);
-    going_on.at
+    let mut observer = ResumptionObserver { back, at: None };
+    let _ = copy.run_observed(until, &mut observer);
+    observer.at
 }
 
 /// The initial interval, in cycles, between checks whether everything awaited has happened.
@@ -195,7 +195,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         // Runs to the end of the program: the run without the interrupt shows how long that takes.
         let until = path.ended().max(at).saturating_add(path.question().patience);
         let stop = copy.run(Cycles(until));
-        path.look_at(&copy);
+        path.check_machine(&copy);
         let entered = path.served(&copy, at);
         let unserved = || Unserved::of(&copy, &stop, path.question().interrupt);
         return Outcome {
@@ -211,16 +211,16 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     // However the run ends, whatever has not happened by then counts as missing.
     let stop = copy.run_observed(until, &mut entry);
     let Some(since) = path.served(&copy, at) else {
-        path.look_at(&copy);
-        return Outcome::never(Unserved::of(&copy, &stop, path.question().interrupt));
+        path.check_machine(&copy);
+        return Outcome::unserved(Unserved::of(&copy, &stop, path.question().interrupt));
     };
     if path.question().reach == Reach::Entry {
-        path.look_at(&copy);
+        path.check_machine(&copy);
         return Outcome { entered: Some(since), ..Outcome::default() };
     }
-    let resumed = entry.back.and_then(|back| go_on(&mut copy, back, until));
+    let resumed = entry.back.and_then(|back| run_until_resumed(&mut copy, back, until));
     wait_for_watches(path, &mut copy, since, until);
-    path.look_at(&copy);
+    path.check_machine(&copy);
     let hits = copy.take_hits();
     let when = |wanted: &dyn Fn(WatchId) -> bool| {
         let hits = hits.iter().filter(move |hit| wanted(hit.watch));

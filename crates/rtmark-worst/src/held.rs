@@ -40,7 +40,7 @@ impl Stretches {
     }
 
     /// Ends a stretch before an instruction, after one blocker has held the interrupt for this long.
-    fn by_one(self, blocker: Blocker, cycles: u64, to: u32) -> Self {
+    fn with_blocker(self, blocker: Blocker, cycles: u64, to: u32) -> Self {
         let longest = BlockedInterval { by: vec![(blocker, cycles)], cycles, to, ..self.longest };
         Self { longest, ..self }
     }
@@ -116,7 +116,7 @@ impl HeldBack {
 
 /// The blocker in effect.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct ActiveBlocker {
     blocker: Blocker,
     began: u64,
     from: u32,
@@ -127,31 +127,31 @@ struct Part {
 
 /// Tracks what holds the interrupt back along a piece.
 #[derive(Debug, Default)]
-pub(crate) struct Following {
+pub(crate) struct BlockerTracker {
     found: HeldBack,
     /// Whether nothing has been seen yet of a piece that follows another one: a blocker in effect at
     /// its beginning belongs to the preceding piece.
-    leads_on: bool,
+    awaits_first: bool,
     /// The blocker at the last boundary.
     last: Option<Blocker>,
-    part: Option<Part>,
+    part: Option<ActiveBlocker>,
     whole: Option<Stretches>,
 }
 
 /// The piece to which something that begins at a boundary belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Belongs {
+pub(crate) enum PieceOwner {
     /// The current piece.
-    ToPiece,
+    Current,
     /// The next piece, which records it.
-    ToNext,
+    Next,
 }
 
-impl Following {
+impl BlockerTracker {
     /// Starts at the beginning of a piece. If the piece directly follows another one, that one records
     /// what has begun earlier.
     pub(crate) fn new(follows: bool) -> Self {
-        Self { leads_on: follows, ..Self::default() }
+        Self { awaits_first: follows, ..Self::default() }
     }
 
     /// Tells whether a stretch that began in the piece is still open.
@@ -160,8 +160,8 @@ impl Following {
     }
 
     /// Reaches a boundary before an instruction.
-    pub(crate) fn reach(&mut self, blocker: Option<Blocker>, now: u64, pc: u32, belongs: Belongs) {
-        if std::mem::take(&mut self.leads_on) {
+    pub(crate) fn reach(&mut self, blocker: Option<Blocker>, now: u64, pc: u32, owner: PieceOwner) {
+        if std::mem::take(&mut self.awaits_first) {
             self.last = blocker;
             return;
         }
@@ -179,23 +179,23 @@ impl Following {
             }
             return;
         };
-        let is_ours = belongs == Belongs::ToPiece;
+        let is_ours = owner == PieceOwner::Current;
         if is_ours && before.is_none() {
             self.whole = Some(Stretches::begin(now, pc));
         }
         if is_ours || self.whole.is_some() {
-            self.part = Some(Part { blocker, began: now, from: pc, asleep: 0, is_ours });
+            self.part = Some(ActiveBlocker { blocker, began: now, from: pc, asleep: 0, is_ours });
         }
     }
 
-    fn end(&mut self, part: Part, now: u64, pc: u32) {
+    fn end(&mut self, part: ActiveBlocker, now: u64, pc: u32) {
         let cycles = (now - part.began).saturating_sub(part.asleep);
         if let Some(whole) = &mut self.whole {
             whole.add(part.blocker, cycles);
         }
         if part.is_ours {
             let alone = Stretches::begin(part.began, part.from);
-            self.found.add_alone(alone.by_one(part.blocker, cycles, pc));
+            self.found.add_alone(alone.with_blocker(part.blocker, cycles, pc));
         }
     }
 
@@ -212,7 +212,7 @@ impl Following {
         // A single cycle holds nothing back: what becomes pending in it is seen at its end.
         if cycles > 1 {
             let alone = Stretches::begin(began, from);
-            self.found.add_alone(alone.by_one(Blocker::Instruction, cycles, to));
+            self.found.add_alone(alone.with_blocker(Blocker::Instruction, cycles, to));
         }
     }
 
@@ -242,10 +242,10 @@ mod tests {
         let mut all = HeldBack::default();
         for (number, &first) in cuts.iter().enumerate() {
             let last = cuts.get(number + 1).copied().unwrap_or(PATH.len());
-            let mut following = Following::new(number > 0);
+            let mut following = BlockerTracker::new(number > 0);
             for (index, &(now, held)) in PATH.iter().enumerate().skip(first) {
-                let belongs = if index <= last { Belongs::ToPiece } else { Belongs::ToNext };
-                following.reach(held, now, now as u32 * 2, belongs);
+                let owner = if index <= last { PieceOwner::Current } else { PieceOwner::Next };
+                following.reach(held, now, now as u32 * 2, owner);
                 if index >= last && !following.is_open() {
                     break;
                 }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_are_told_whole_and_by_each_thing_alone() {
+    fn stretches_are_recorded_in_total_and_by_blocker() {
         let found = combined(&[0]);
         let whole: Vec<_> =
             found.longest().into_iter().map(|i| (i.longest.began, i.longest.cycles)).collect();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn where_pieces_are_cut_makes_no_difference() {
+    fn results_do_not_depend_on_where_pieces_are_cut() {
         let whole = combined(&[0]);
         for cut in 1..PATH.len() {
             assert_eq!(combined(&[0, cut]), whole, "cut before {cut}");

@@ -55,11 +55,11 @@
 //!
 //! Many points share the same answer. An interrupt that becomes pending between two instruction
 //! boundaries is seen at the second one, and while it is held back, the program runs on as if it were
-//! not there, unless the program reads what is pending (see [`rtmark_sim::Machine::sees_pending`]). So
+//! not there, unless the program reads what is pending (see [`rtmark_sim::Machine::can_observe_pending`]). So
 //! one entry, tried out where the interrupt is no longer held back, answers for all points since the
 //! last boundary at which it was free. The tests compare this with runs from reset, one for each point.
 //!
-//! Two interrupts ([`Second`]) are searched in two nested steps: points of the earlier one that share
+//! Two interrupts ([`PairedInterrupt`]) are searched in two nested steps: points of the earlier one that share
 //! an answer lead to the same run, and the later one has points along that run. [`Interleaving`]
 //! describes how the two met.
 //!
@@ -85,7 +85,7 @@ pub use findings::{Aspect, Case, Failure, Findings, Latencies, SLICES, Slice};
 pub use fork::{Outcome, Unserved, Verdict};
 pub use held::{HeldBack, Stretches};
 pub use meet::Interleaving;
-pub use path::{Path, PathError, Piece, Question, Reach, Second, Window};
+pub use path::{PairedInterrupt, Path, PathError, Piece, Question, Reach, Window};
 pub use rtmark_units::Share;
 pub use search::{Control, search};
 pub use spans::{Spans, spans};

@@ -4,7 +4,7 @@ use rtmark_sim::{Cycles, Machine, Stop, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::fork::Unserved;
-use crate::path::{Line, Path};
+use crate::path::{Path, SearchedInterrupt};
 
 /// How two interrupts met, if both were served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Interleaving {
 
 /// What followed two interrupts, in cycles since reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct PairOutcome {
     /// The first instruction of the earlier one's handler, or why it was not served.
     pub earlier: Result<u64, Unserved>,
     /// The first instruction of the later one's handler, or why it was not served.
@@ -58,7 +58,7 @@ pub struct Met {
 
 /// The state of the earlier interrupt when the later one becomes relevant.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct EarlierState {
     /// Whether its handler has been entered.
     pub entered: bool,
     /// The cycle of its handler's first instruction.
@@ -67,7 +67,7 @@ pub struct Known {
 
 /// Tells whether the last step entered an interrupt's handler; `taken` is the number of entries before
 /// it.
-pub fn enters(machine: &Machine, line: &Line, taken: u64) -> bool {
+pub fn enters(machine: &Machine, line: &SearchedInterrupt, taken: u64) -> bool {
     machine.exceptions_taken() > taken && machine.exception() == line.exception()
 }
 
@@ -76,10 +76,10 @@ pub fn enters(machine: &Machine, line: &Line, taken: u64) -> bool {
 pub fn meet(
     path: &Path,
     machine: &Machine,
-    lines: [&Line; 2],
-    known: Known,
+    lines: [&SearchedInterrupt; 2],
+    known: EarlierState,
     pended: [u64; 2],
-) -> Met {
+) -> PairOutcome {
     let mut copy = machine.clone();
     copy.take_hits();
     copy.pend_interrupt(lines[1].interrupt, Cycles(pended[1]));
@@ -94,8 +94,8 @@ pub fn meet(
         }
         let ready = [0, 1].map(|which| {
             let interrupt = lines[which].interrupt;
-            let there = copy.has_come(interrupt) || copy.is_active(interrupt);
-            there && copy.holds_back(interrupt).is_none()
+            let there = copy.has_arrived(interrupt) || copy.is_active(interrupt);
+            there && copy.interrupt_blocker(interrupt).is_none()
         });
         let active = lines.map(|line| copy.is_active(line.interrupt));
         let taken = copy.exceptions_taken();
@@ -108,8 +108,8 @@ pub fn meet(
         for hit in copy.take_hits() {
             for which in [0, 1] {
                 // A handler may take over the other interrupt without an entry.
-                let told = matches!(lines[which].watch, Watch::Handle(_));
-                let begun = entered[which] || told && hit.cycle.0 >= pended[which];
+                let is_handle_watch = matches!(lines[which].watch, Watch::Handle(_));
+                let begun = entered[which] || is_handle_watch && hit.cycle.0 >= pended[which];
                 if begun && hit.watch == lines[which].handler_watch {
                     served[which] = served[which].or(Some(hit.cycle.0));
                 }
@@ -134,9 +134,9 @@ pub fn meet(
             }
         }
     };
-    path.look_at(&copy);
+    path.check_machine(&copy);
     let why = |which: usize| Unserved::of(&copy, &stop, lines[which].interrupt);
-    Met {
+    PairOutcome {
         earlier: served[0].ok_or_else(|| why(0)),
         later: served[1].ok_or_else(|| why(1)),
         how: how.filter(|_| served.iter().all(Option::is_some)),

@@ -12,13 +12,18 @@ use rtmark_sim::{Cycles, Machine, Register};
 use crate::alone::from_boundary;
 use crate::findings::{Aspect, Case, Findings, Scale};
 use crate::fork::Unserved;
-use crate::held::Following;
-use crate::meet::{Interleaving, Known, Met, enters, meet};
-use crate::path::{Line, Path, Piece, Second, Window};
+use crate::held::BlockerTracker;
+use crate::meet::{EarlierState, Interleaving, PairOutcome, enters, meet};
+use crate::path::{PairedInterrupt, Path, Piece, SearchedInterrupt, Window};
 use crate::sweep::{Visitor, sweep};
 
 /// Searches a piece in which the earlier of the two becomes pending.
-pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line)) -> Findings {
+pub fn pairs(
+    path: &Path,
+    piece: &Piece,
+    scale: Scale,
+    second: (&PairedInterrupt, &SearchedInterrupt),
+) -> Findings {
     let (question, line) = second;
     let mut findings = Findings::new(scale);
     let orders = [
@@ -29,9 +34,9 @@ pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line))
     for (which, (lines, aspects, least)) in orders.into_iter().enumerate() {
         let (machine, window) = from_boundary(piece.clone(), which);
         let most = question.distance;
-        let held = Following::new(piece.follows);
+        let held = BlockerTracker::new(piece.follows);
         let findings = &mut findings;
-        let mut earlier = Earlier { path, lines, aspects, least, most, findings, held };
+        let mut earlier = EarlierVisitor { path, lines, aspects, least, most, findings, held };
         sweep(&mut earlier, machine, window);
         if earlier.is_first_order() {
             earlier.findings.held = earlier.held.found();
@@ -41,29 +46,29 @@ pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line))
 }
 
 /// Sweeps along the path with the earlier interrupt.
-struct Earlier<'a> {
+struct EarlierVisitor<'a> {
     path: &'a Path,
     /// The earlier and the later interrupt.
-    lines: [&'a Line; 2],
+    lines: [&'a SearchedInterrupt; 2],
     aspects: [Aspect; 2],
     /// The least distance, and the greatest.
     least: u64,
     most: Option<u64>,
     findings: &'a mut Findings,
-    held: Following,
+    held: BlockerTracker,
 }
 
 /// The answer of points that have already been added one by one. No two are equal.
 #[derive(Clone, Copy)]
-struct Added;
+struct AlreadyRecorded;
 
-impl PartialEq for Added {
+impl PartialEq for AlreadyRecorded {
     fn eq(&self, _: &Self) -> bool {
         false
     }
 }
 
-impl Earlier<'_> {
+impl EarlierVisitor<'_> {
     fn is_first_order(&self) -> bool {
         self.least == 0
     }
@@ -74,7 +79,7 @@ impl Earlier<'_> {
         let mut copy = machine.clone();
         copy.take_hits();
         // The interrupt reaches the core no earlier than the machine's current cycle.
-        let at = first.max(copy.cycles().0.saturating_sub(copy.way_to_core()));
+        let at = first.max(copy.cycles().0.saturating_sub(copy.interrupt_delay()));
         copy.pend_interrupt(self.lines[0].interrupt, Cycles(at));
         let patience = self.path.question().patience;
         let to = match self.most {
@@ -85,11 +90,11 @@ impl Earlier<'_> {
         if self.is_first_order() {
             self.findings.points += last - first + 1;
         }
-        let mut later = Later {
+        let mut later = LaterVisitor {
             path: self.path,
             lines: self.lines,
             pended: at,
-            known: Known::default(),
+            known: EarlierState::default(),
             taken: copy.exceptions_taken(),
             until_return: self.most.is_none(),
             class: Class {
@@ -106,13 +111,13 @@ impl Earlier<'_> {
         sweep(&mut later, copy, Window { from: first - 1, to });
         later.class.end_run();
         if let Some(soonest) = later.class.soonest {
-            self.path.doubt(self.lines[0], machine, last, soonest);
+            self.path.check_latency(self.lines[0], machine, last, soonest);
         }
     }
 }
 
-impl Visitor for Earlier<'_> {
-    type Answer = Added;
+impl Visitor for EarlierVisitor<'_> {
+    type Answer = AlreadyRecorded;
 
     fn interrupt(&self) -> u16 {
         self.lines[0].interrupt
@@ -122,24 +127,29 @@ impl Visitor for Earlier<'_> {
         self.path
     }
 
-    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Added {
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> AlreadyRecorded {
         self.search(points, machine);
-        Added
+        AlreadyRecorded
     }
 
-    fn never(&mut self, points: RangeInclusive<u64>, machine: &Machine, _: Unserved) -> Added {
+    fn answer_unserved(
+        &mut self,
+        points: RangeInclusive<u64>,
+        machine: &Machine,
+        _: Unserved,
+    ) -> AlreadyRecorded {
         // The later interrupt may still be served.
         self.search(points, machine);
-        Added
+        AlreadyRecorded
     }
 
     fn needs_first(&self) -> bool {
         true
     }
 
-    fn add(&mut self, _: RangeInclusive<u64>, _: Added, _: u32) {}
+    fn add(&mut self, _: RangeInclusive<u64>, _: AlreadyRecorded, _: u32) {}
 
-    fn held(&mut self) -> Option<&mut Following> {
+    fn held(&mut self) -> Option<&mut BlockerTracker> {
         self.is_first_order().then_some(&mut self.held)
     }
 
@@ -151,12 +161,12 @@ impl Visitor for Earlier<'_> {
 }
 
 /// Sweeps along the run in which the earlier interrupt became pending, with the later one.
-struct Later<'a> {
+struct LaterVisitor<'a> {
     path: &'a Path,
-    lines: [&'a Line; 2],
+    lines: [&'a SearchedInterrupt; 2],
     /// The cycle in which the earlier one becomes pending in this run.
     pended: u64,
-    known: Known,
+    known: EarlierState,
     /// The number of handler entries up to the last boundary.
     taken: u64,
     /// Whether to end when the earlier one has returned.
@@ -164,8 +174,8 @@ struct Later<'a> {
     class: Class<'a>,
 }
 
-impl Visitor for Later<'_> {
-    type Answer = Met;
+impl Visitor for LaterVisitor<'_> {
+    type Answer = PairOutcome;
 
     fn interrupt(&self) -> u16 {
         self.lines[1].interrupt
@@ -193,34 +203,39 @@ impl Visitor for Later<'_> {
         to
     }
 
-    fn tries(&self) -> bool {
+    fn can_try_entries(&self) -> bool {
         self.known.served.is_some()
     }
 
-    fn entered(&mut self, last: u64, machine: &Machine, cycle: u64) -> Option<Met> {
+    fn entered(&mut self, last: u64, machine: &Machine, cycle: u64) -> Option<PairOutcome> {
         let earlier = self.known.served?;
-        self.path.doubt(self.lines[1], machine, last, cycle);
+        self.path.check_latency(self.lines[1], machine, last, cycle);
         self.class.findings.tried += 1;
         let active = machine.is_active(self.lines[0].interrupt);
         let how = if active { Interleaving::Nested } else { Interleaving::Apart };
-        Some(Met { earlier: Ok(earlier), later: Ok(cycle), how: Some(how) })
+        Some(PairOutcome { earlier: Ok(earlier), later: Ok(cycle), how: Some(how) })
     }
 
-    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Met {
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> PairOutcome {
         self.class.findings.followed += 1;
         let pended = [self.pended, *points.end()];
         let met = meet(self.path, machine, self.lines, self.known, pended);
         if let Ok(later) = met.later {
-            self.path.doubt(self.lines[1], machine, *points.end(), later);
+            self.path.check_latency(self.lines[1], machine, *points.end(), later);
         }
         met
     }
 
-    fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Met {
-        Met { earlier: self.known.served.ok_or(why), later: Err(why), how: None }
+    fn answer_unserved(
+        &mut self,
+        _: RangeInclusive<u64>,
+        _: &Machine,
+        why: Unserved,
+    ) -> PairOutcome {
+        PairOutcome { earlier: self.known.served.ok_or(why), later: Err(why), how: None }
     }
 
-    fn add(&mut self, points: RangeInclusive<u64>, met: Met, _: u32) {
+    fn add(&mut self, points: RangeInclusive<u64>, met: PairOutcome, _: u32) {
         self.class.add(points, met);
     }
 }
@@ -254,7 +269,7 @@ fn part(range: &RangeInclusive<u64>, from: u64, to: u64) -> Option<RangeInclusiv
 }
 
 impl Class<'_> {
-    fn add(&mut self, later: RangeInclusive<u64>, met: Met) {
+    fn add(&mut self, later: RangeInclusive<u64>, met: PairOutcome) {
         let last = *self.points.end();
         for at in later.clone() {
             let (from, to) = (at.saturating_sub(self.most), at.checked_sub(self.least));

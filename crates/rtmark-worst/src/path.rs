@@ -53,12 +53,12 @@ pub struct Question {
     /// The addresses at which spans end.
     pub ends: Vec<u32>,
     /// A second interrupt, if there is one.
-    pub second: Option<Second>,
+    pub second: Option<PairedInterrupt>,
 }
 
 /// An interrupt that becomes pending at every distance before and after the one that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Second {
+pub struct PairedInterrupt {
     /// The external interrupt.
     pub interrupt: u16,
     /// Its priority, as the register holds it.
@@ -70,7 +70,7 @@ pub struct Second {
 
 /// An interrupt, and how its entry is detected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct SearchedInterrupt {
     pub interrupt: u16,
     /// Its handler's first instruction.
     pub handler: u32,
@@ -80,7 +80,7 @@ pub(crate) struct Line {
     pub return_watch: WatchId,
 }
 
-impl Line {
+impl SearchedInterrupt {
     pub const fn exception(&self) -> u16 {
         self.interrupt + 16
     }
@@ -138,8 +138,8 @@ pub enum PathError {
 pub struct Path {
     start: Machine,
     question: Question,
-    line: Line,
-    second: Option<Line>,
+    line: SearchedInterrupt,
+    second: Option<SearchedInterrupt>,
     woken_watch: Option<WatchId>,
     end_watches: Vec<WatchId>,
     pieces: Vec<Window>,
@@ -167,7 +167,7 @@ pub struct Piece {
     pub machine: Machine,
 }
 
-impl Line {
+impl SearchedInterrupt {
     /// Watches an interrupt, whose vector is read from a machine that has advanced to the first window.
     fn find(start: &mut Machine, there: &Machine, interrupt: u16) -> Result<Self, PathError> {
         let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
@@ -215,9 +215,9 @@ impl Path {
         if question.windows.iter().all(|window| window.from >= window.to) {
             return Err(PathError::NoWindow("it contains no cycle".into()));
         }
-        let line = Line::find(&mut start, &there, question.interrupt)?;
+        let line = SearchedInterrupt::find(&mut start, &there, question.interrupt)?;
         let second = match question.second {
-            Some(second) => Some(Line::find(&mut start, &there, second.interrupt)?),
+            Some(second) => Some(SearchedInterrupt::find(&mut start, &there, second.interrupt)?),
             None => None,
         };
         if let Some(second) = second.filter(|second| second.watch == line.watch) {
@@ -247,9 +247,9 @@ impl Path {
             let last = path.question.windows.last().map_or(0, |window| window.to);
             let _ = machine.run(Cycles(last.saturating_add(path.question.patience)));
             path.ended = machine.cycles().0;
-            path.look_at(&machine);
+            path.check_machine(&machine);
         }
-        path.look_at(&there);
+        path.check_machine(&there);
         match path.failure() {
             None => Ok(path),
             Some(error) => Err(PathError::Internal(error)),
@@ -258,7 +258,7 @@ impl Path {
 
     /// Records a mistake of the simulator in a machine that has run along the path, if there was one:
     /// it invalidates all findings.
-    pub(crate) fn look_at(&self, machine: &Machine) {
+    pub(crate) fn check_machine(&self, machine: &Machine) {
         if let Some(error) = machine.internal_error() {
             self.fail(error.clone());
         }
@@ -286,7 +286,7 @@ impl Path {
         // Long enough for the span of the last point to end, too.
         let until = last.saturating_add(self.question.patience);
         let _ = machine.run(Cycles(until));
-        self.look_at(&machine);
+        self.check_machine(&machine);
         let hits = machine.take_hits();
         let ends = hits.iter().filter(|hit| self.end_watches.contains(&hit.watch));
         ends.map(|hit| hit.cycle.0).collect()
@@ -308,11 +308,11 @@ impl Path {
         second.unwrap_or(self.line).handler
     }
 
-    pub(crate) fn line(&self) -> &Line {
+    pub(crate) fn line(&self) -> &SearchedInterrupt {
         &self.line
     }
 
-    pub(crate) fn second(&self) -> Option<(&Second, &Line)> {
+    pub(crate) fn second(&self) -> Option<(&PairedInterrupt, &SearchedInterrupt)> {
         self.question.second.as_ref().zip(self.second.as_ref())
     }
 
@@ -327,7 +327,13 @@ impl Path {
     /// cycle. A beginning sooner than the core allows is a mistake of the simulator, unless the handler
     /// begins then in any case: the program may request the interrupt itself, or execute the handler's
     /// code. `machine` has not reached that cycle, and nothing from outside is pending in it.
-    pub(crate) fn doubt(&self, line: &Line, machine: &Machine, point: u64, served: u64) {
+    pub(crate) fn check_latency(
+        &self,
+        line: &SearchedInterrupt,
+        machine: &Machine,
+        point: u64,
+        served: u64,
+    ) {
         let least = machine.least_latency();
         if served >= point.saturating_add(least) {
             return;
@@ -375,7 +381,7 @@ impl Path {
         let mut machine = self.start.clone();
         let first = machine.interrupt_priority(self.line.interrupt);
         let _ = machine.run(Cycles(last));
-        self.look_at(&machine);
+        self.check_machine(&machine);
         Some(machine.interrupt_priority(self.line.interrupt)).filter(|later| *later != first)
     }
 
@@ -403,7 +409,7 @@ impl Path {
     pub fn at(&self, cycle: u64) -> Machine {
         let mut machine = self.start.clone();
         let _ = machine.run(Cycles(cycle));
-        self.look_at(&machine);
+        self.check_machine(&machine);
         machine.take_hits();
         machine
     }
@@ -413,7 +419,7 @@ impl Path {
     pub fn begins(&self, from: u64) -> u64 {
         let (mut machine, mut noticed) = (self.start.clone(), [0; 2]);
         reach(&mut machine, from, self.interrupts(), &mut noticed);
-        self.look_at(&machine);
+        self.check_machine(&machine);
         noticed[0].max(machine.cycles().0)
     }
 
@@ -435,7 +441,7 @@ impl Path {
             }
             // A path that has ended has no more boundaries.
             ended = !reach(&mut machine, window.from, self.interrupts(), &mut noticed);
-            self.look_at(&machine);
+            self.check_machine(&machine);
             machine.take_hits();
             machine.take_console();
             let before = index.checked_sub(1).and_then(|before| self.pieces.get(before));
@@ -480,11 +486,11 @@ mod tests {
     }
 
     #[test]
-    fn no_handler_begins_before_its_interrupt_or_sooner_than_the_core_can() {
+    fn handlers_beginning_impossibly_early_are_internal_errors() {
         // The six cycles of a late arrival (DDI 0337H, 3.9), after the three to the core.
         for (served, refused) in [(0, true), (149, true), (150, true), (158, true), (159, false)] {
             let path = path();
-            path.doubt(path.line(), &path.at(100), 150, served);
+            path.check_latency(path.line(), &path.at(100), 150, served);
             let Some(error) = path.failure().filter(|_| refused) else {
                 assert!(!refused && !path.has_failed(), "{served}");
                 continue;
@@ -497,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_cover_a_window_once() {
+    fn pieces_cover_a_window_exactly_once() {
         let window = Window { from: 10, to: 10 + 2 * PIECE + 1 };
         let pieces: Vec<_> = cut(window).collect();
         assert_eq!(pieces.len(), 3);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rtmark_sim::InternalError;
 use rtmark_units::Share;
 
-use crate::alone::alone;
+use crate::alone::search_piece;
 use crate::findings::{Findings, Scale};
 use crate::pairs::pairs;
 use crate::path::Path;
@@ -69,7 +69,7 @@ pub fn search(
         };
         let mut findings = match path.second() {
             Some(second) => pairs(path, &piece, scale, second),
-            None => alone(path, piece, scale),
+            None => search_piece(path, piece, scale),
         };
         if path.has_failed() {
             return;

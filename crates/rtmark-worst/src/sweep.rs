@@ -9,11 +9,11 @@ mod inside;
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried, WatchId};
+use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, TrialOutcome, WatchId};
 
-use crate::border::{Boundary, gives_way};
+use crate::border::{Boundary, step_copy};
 use crate::fork::Unserved;
-use crate::held::{Belongs, Following, merged};
+use crate::held::{BlockerTracker, PieceOwner, merged};
 use crate::path::{Path, Window};
 
 /// The interval, in cycles, at which a new copy is kept to go back to.
@@ -37,7 +37,7 @@ pub trait Visitor {
     }
 
     /// Tells whether it is enough to know when the handler begins while nothing holds it back.
-    fn tries(&self) -> bool {
+    fn can_try_entries(&self) -> bool {
         false
     }
 
@@ -52,7 +52,7 @@ pub trait Visitor {
     fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Self::Answer;
 
     /// Answers for points that are never noticed.
-    fn never(
+    fn answer_unserved(
         &mut self,
         points: RangeInclusive<u64>,
         machine: &Machine,
@@ -83,7 +83,7 @@ pub trait Visitor {
     fn add_waiting(&mut self, _: RangeInclusive<u64>, _waits: u64, _pc: u32) {}
 
     /// Returns the tracker of what holds the interrupt back, if it is wanted.
-    fn held(&mut self) -> Option<&mut Following> {
+    fn held(&mut self) -> Option<&mut BlockerTracker> {
         None
     }
 
@@ -108,7 +108,7 @@ struct Sweep<'a, S> {
     /// The number of points that have an answer.
     answered: u64,
     /// The cycles from a point until the interrupt reaches the core.
-    way: u64,
+    delay: u64,
     /// How long before its end the last step that was not a plain instruction stopped looking.
     unseen: u64,
 }
@@ -126,11 +126,11 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         to = sweep.visitor.look(&mut sweep.machine, to);
         let boundary = Boundary::of(&sweep.machine);
         let now = boundary.cycle;
-        let belongs = sweep.reach(now, to);
-        let blocker = sweep.machine.holds_back(interrupt);
-        sweep.note_blocker(blocker, now, belongs);
-        let looks = sweep.machine.sees_pending();
-        let looked = sweep.machine.looks_until();
+        let owner = sweep.reach(now, to);
+        let blocker = sweep.machine.interrupt_blocker(interrupt);
+        sweep.note_blocker(blocker, now, owner);
+        let looks = sweep.machine.can_observe_pending();
+        let looked = sweep.machine.observes_pending_until();
         // Inside an instruction that began with the interrupt held back, another one might have been
         // noticed.
         if let Some((previous, Some(_))) = previous {
@@ -153,7 +153,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
             .last
             .is_some_and(|last| now > last.saturating_add(sweep.visitor.path().question().patience))
         {
-            sweep.give_up(now, Unserved::Late);
+            sweep.record_unserved(now, Unserved::Late);
             break;
         }
         let pc = sweep.machine.register(Register::Pc);
@@ -175,7 +175,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         if !is_over && !boundary.asleep && blocker.is_none() && !looks {
             began = sweep.enter_within(now);
             if sweep.last.is_none() {
-                sweep.noticed = sweep.noticed.max(began.saturating_sub(sweep.way));
+                sweep.noticed = sweep.noticed.max(began.saturating_sub(sweep.delay));
             }
         }
         if sweep.has_failed() {
@@ -184,7 +184,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         // Sleep is cut at the end of the piece, where the next piece begins.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         let hits = sweep.machine.hits().len();
-        match sweep.machine.advance_open(Cycles(until)) {
+        match sweep.machine.advance_before_issue(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {
                 sweep.answer_begun(boundary, hits);
                 sweep.enter_early(boundary);
@@ -195,7 +195,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
             }
             Ok(_) => {
                 sweep.machine.settle();
-                sweep.look_inside(boundary, looked);
+                sweep.answer_inside(boundary, looked);
                 sweep.answer_begun(boundary, hits);
             }
             Err(Stop::Internal(_)) => {
@@ -210,7 +210,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
             Err(stop) => {
                 // The program ends here: points that wait are never served.
                 let why = Unserved::of(&sweep.machine, &stop, interrupt);
-                sweep.give_up(now, why);
+                sweep.record_unserved(now, why);
                 break;
             }
         }
@@ -227,8 +227,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     /// Tells whether the simulator made a mistake: then points have no answer.
     fn has_failed(&self) -> bool {
         let path = self.visitor.path();
-        path.look_at(&self.machine);
-        path.look_at(&self.kept);
+        path.check_machine(&self.machine);
+        path.check_machine(&self.kept);
         path.has_failed()
     }
 
@@ -245,8 +245,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     /// Begins at the machine's position.
     fn new(visitor: &'a mut S, mut machine: Machine, window: Window) -> Self {
         machine.settle();
-        let way = machine.way_to_core();
-        let come = machine.cycles().0.saturating_sub(way);
+        let delay = machine.interrupt_delay();
+        let come = machine.cycles().0.saturating_sub(delay);
         Self {
             visitor,
             kept: machine.clone(),
@@ -254,7 +254,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
             waiting: (window.from < come).then_some(window.from + 1),
             first: None,
             seen: come.max(window.from),
-            way,
+            delay,
             last: None,
             noticed: window.from,
             answered: 0,
@@ -264,13 +264,13 @@ impl<'a, S: Visitor> Sweep<'a, S> {
 
     /// Makes the points up to a boundary wait for their answer. Boundaries at or after the end, `to`,
     /// belong to the next piece, but the step that leads to the first of them belongs to this one.
-    fn reach(&mut self, now: u64, to: u64) -> Belongs {
-        let belongs = if self.last.is_none() { Belongs::ToPiece } else { Belongs::ToNext };
+    fn reach(&mut self, now: u64, to: u64) -> PieceOwner {
+        let owner = if self.last.is_none() { PieceOwner::Current } else { PieceOwner::Next };
         if now >= to && self.last.is_none() {
             self.last = Some(now.max(self.noticed));
         }
-        self.see(now.saturating_sub(self.way));
-        belongs
+        self.see(now.saturating_sub(self.delay));
+        owner
     }
 
     /// Makes the points up to a cycle wait for their answer.
@@ -295,7 +295,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     fn keep_first(&mut self, last: Boundary) {
         if self.visitor.needs_first()
             && self.first.is_none()
-            && self.waiting.is_some_and(|from| from + self.way > last.cycle)
+            && self.waiting.is_some_and(|from| from + self.delay > last.cycle)
             && self.go_back(last)
         {
             self.first = Some(self.kept.clone());
@@ -311,7 +311,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
 
     /// Returns the last point that has reached the core by a boundary's cycle.
     fn last_waiting(&self, now: u64) -> u64 {
-        let come = now.saturating_sub(self.way);
+        let come = now.saturating_sub(self.delay);
         self.last.map_or(come, |last| last.min(come))
     }
 
@@ -324,8 +324,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     fn enter(&mut self, now: u64) {
         let Some(from) = self.waiting else { return };
         let last = self.last_waiting(now).max(from);
-        if self.visitor.tries()
-            && let Tried::Entered(cycle) = self.machine.try_entry(self.visitor.interrupt())
+        if self.visitor.can_try_entries()
+            && let TrialOutcome::Entered(cycle) = self.machine.try_entry(self.visitor.interrupt())
             && let Some(answer) = self.visitor.entered(last, &self.machine, cycle.0)
         {
             if let Some(points) = self.take_waiting(now) {
@@ -340,28 +340,28 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     /// has advanced one visible step from a boundary.
     fn enter_early(&mut self, before: Boundary) {
         let interrupt = self.visitor.interrupt();
-        if self.way == 0 || self.machine.holds_back(interrupt).is_some() {
+        if self.delay == 0 || self.machine.interrupt_blocker(interrupt).is_some() {
             return;
         }
         if self.waiting.is_some() {
             // They reached the core before the last instruction.
-            self.see_early(before, before.cycle.saturating_sub(self.way));
+            self.answer_early(before, before.cycle.saturating_sub(self.delay));
         }
-        let next = self.machine.next_entry().0.saturating_sub(self.way);
+        let next = self.machine.next_entry().0.saturating_sub(self.delay);
         while self.seen < self.last.unwrap_or(u64::MAX).min(next) {
             let at = self.seen + 1;
             self.see(at);
-            self.see_early(before, at);
+            self.answer_early(before, at);
         }
     }
 
     /// Answers for the waiting points up to one that reaches the core before the next instruction
     /// enters.
-    fn see_early(&mut self, before: Boundary, at: u64) {
+    fn answer_early(&mut self, before: Boundary, at: u64) {
         let Some(from) = self.waiting.take() else { return };
         let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
-        if self.visitor.tries()
-            && let Tried::Entered(cycle) =
+        if self.visitor.can_try_entries()
+            && let TrialOutcome::Entered(cycle) =
                 self.machine.try_entry_early(self.visitor.interrupt(), Cycles(*points.end()))
             && let Some(answer) = self.visitor.entered(*points.end(), &self.machine, cycle.0)
         {
@@ -393,7 +393,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         let interrupt = self.visitor.interrupt();
         // It may give way to something else on its own, whatever becomes pending then.
         let mut end = None;
-        let mut at = (now + 1).saturating_sub(self.way);
+        let mut at = (now + 1).saturating_sub(self.delay);
         let mut until = now;
         let last = self.last.unwrap_or(u64::MAX);
         while at <= last
@@ -401,29 +401,29 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         {
             if at <= self.seen {
                 // It belongs to the preceding piece.
-                (until, at) = (at + self.way, at + 1);
+                (until, at) = (at + self.delay, at + 1);
                 continue;
             }
             let known = match tried {
-                Tried::Entered(cycle) => self.visitor.entered(at, &self.machine, cycle.0),
-                Tried::Unclear => None,
+                TrialOutcome::Entered(cycle) => self.visitor.entered(at, &self.machine, cycle.0),
+                TrialOutcome::Unclear => None,
             };
             let answer = if let Some(answer) = known {
                 answer
             } else {
                 let end = *end.get_or_insert_with(|| {
-                    let (copy, end) = gives_way(&self.machine);
-                    self.visitor.path().look_at(&copy);
+                    let (copy, end) = step_copy(&self.machine);
+                    self.visitor.path().check_machine(&copy);
                     end
                 });
-                if at + self.way > end {
+                if at + self.delay > end {
                     return until;
                 }
                 self.visitor.follow(at..=at, &self.machine)
             };
             self.add(at..=at, answer);
             self.seen = at;
-            (until, at) = (at + self.way, at + 1);
+            (until, at) = (at + self.delay, at + 1);
         }
         until
     }
@@ -460,14 +460,14 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     }
 
     /// Records that the waiting points are not served.
-    fn give_up(&mut self, now: u64, why: Unserved) {
+    fn record_unserved(&mut self, now: u64, why: Unserved) {
         // This includes what has not reached the core.
         self.see(now);
-        let now = now + self.way;
+        let now = now + self.delay;
         if let Some(points) = self.take_waiting(now) {
             let first = self.first.take();
             let machine = first.as_ref().unwrap_or(&self.machine);
-            let answer = self.visitor.never(points.clone(), machine, why);
+            let answer = self.visitor.answer_unserved(points.clone(), machine, why);
             self.add(points, answer);
         }
     }
@@ -477,10 +477,10 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         self.visitor.add(points, answer, self.machine.register(Register::Pc));
     }
 
-    fn note_blocker(&mut self, blocker: Option<Blocker>, now: u64, belongs: Belongs) {
+    fn note_blocker(&mut self, blocker: Option<Blocker>, now: u64, owner: PieceOwner) {
         if let Some(held) = self.visitor.held() {
             let pc = self.machine.register(Register::Pc);
-            held.reach(blocker.map(merged), now, pc, belongs);
+            held.reach(blocker.map(merged), now, pc, owner);
         }
     }
 
@@ -501,7 +501,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         // Several boundaries may share a cycle.
         while Boundary::of(kept) != boundary {
             if kept.cycles().0 > boundary.cycle || kept.advance(Cycles(u64::MAX)).is_err() {
-                let error = boundary.missed_by(kept);
+                let error = boundary.missed_boundary_error(kept);
                 self.visitor.path().fail(error);
                 return false;
             }

@@ -7,7 +7,7 @@ use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer, Register};
 use crate::findings::{Aspect, Case};
 use crate::fork::follow;
 use crate::held::merged;
-use crate::meet::{Interleaving, Known, meet};
+use crate::meet::{EarlierState, Interleaving, meet};
 use crate::path::Path;
 
 /// The largest number of steps kept for a witness.
@@ -69,7 +69,7 @@ impl Recorder {
     fn note(&mut self, machine: &Machine, moment: Moment) {
         let cycle = machine.cycles().0;
         let waits = cycle >= self.point && !self.entered;
-        let held = if waits { machine.holds_back(self.interrupt) } else { None };
+        let held = if waits { machine.interrupt_blocker(self.interrupt) } else { None };
         // Of the steps before the point, only the last instruction matters.
         if cycle < self.since {
             self.steps.clear();
@@ -138,10 +138,10 @@ impl Path {
         let first = if distance < 0 { other } else { own };
         machine.pend_interrupt(first.interrupt, Cycles(since));
         let (served, how) = if distance < 0 {
-            let met = meet(self, &machine, [other, own], Known::default(), [beside, point]);
+            let met = meet(self, &machine, [other, own], EarlierState::default(), [beside, point]);
             (met.later.ok()?, met.how)
         } else {
-            let met = meet(self, &machine, [own, other], Known::default(), [point, beside]);
+            let met = meet(self, &machine, [own, other], EarlierState::default(), [point, beside]);
             (met.earlier.ok()?, met.how)
         };
         let second = if distance < 0 { own } else { other };

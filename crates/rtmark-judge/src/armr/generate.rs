@@ -2,7 +2,7 @@
 //!
 //! Nothing generated is UNPREDICTABLE, and code only runs forwards, so every program ends.
 
-use super::writer::{CLOSED, MODES, SUPERVISOR, SYSTEM, Set, USER, WINDOW, Writer};
+use super::writer::{CLOSED, InstructionSet, MODES, SUPERVISOR, SYSTEM, USER, WINDOW, Writer};
 
 /// The address of random code, after `harness.s`, and of its variables.
 pub const BASE: u32 = 0x1000;
@@ -12,10 +12,10 @@ const RESUME: u32 = 0x44;
 const SCTLR: u32 = 0x00C5_0079;
 
 /// A coprocessor 15 register: opc1, CRn, CRm, opc2.
-type Place = (u32, u32, u32, u32);
+type SystemRegister = (u32, u32, u32, u32);
 
 /// The readable registers: identification, control, faults, regions, threads.
-const READABLE: &[Place] = &[
+const READABLE: &[SystemRegister] = &[
     (0, 0, 0, 0),
     (0, 0, 0, 4),
     (0, 0, 1, 0),
@@ -39,7 +39,7 @@ const READABLE: &[Place] = &[
     (0, 13, 0, 4),
 ];
 /// The registers that keep written values: thread registers, fault status and address.
-const WRITABLE: &[Place] = &[(0, 13, 0, 2), (0, 13, 0, 3), (0, 13, 0, 4), (0, 6, 0, 0)];
+const WRITABLE: &[SystemRegister] = &[(0, 13, 0, 2), (0, 13, 0, 3), (0, 13, 0, 4), (0, 6, 0, 0)];
 
 /// A sequence of instructions that ends with a call.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub struct CodeBlock {
     pub start: u32,
     /// The return address of the call.
     pub end: u32,
-    pub set: Set,
+    pub set: InstructionSet,
     pub mode: u32,
 }
 
@@ -92,7 +92,7 @@ impl Writer {
         for _ in 0..8 + self.random.below(8) {
             self.unit();
         }
-        self.be_back();
+        self.restore_pointer();
         let next = *self.random.pick(&MODES);
         self.put_either(0xEF00_0000 | next, 0xDF00 | next);
         let end = self.here();
@@ -105,12 +105,12 @@ impl Writer {
     }
 
     /// Restores what a unit changed for itself: the pointer is in the window.
-    fn be_back(&mut self) {
+    fn restore_pointer(&mut self) {
         self.reserved = 1 << self.pointer;
     }
 
     fn unit(&mut self) {
-        self.be_back();
+        self.restore_pointer();
         match self.random.below(40) {
             0..=17 => self.plain(),
             18..=22 => self.access(),
@@ -119,7 +119,7 @@ impl Writer {
             25 => self.float_multiple(),
             26 | 27 => self.branch(),
             28 => self.exclusive(),
-            29 => self.closed(),
+            29 => self.refused_access(),
             30 => self.refused_code(),
             31 => self.undefined(),
             32 => self.other_endian(),
@@ -129,7 +129,7 @@ impl Writer {
             36 => self.strict_or_float_off(),
             37 => self.stack(),
             38 => self.exchange(),
-            _ if self.set == Set::T32 => self.it_block(),
+            _ if self.set == InstructionSet::T32 => self.it_block(),
             _ => self.indexed(),
         }
     }
@@ -139,10 +139,10 @@ impl Writer {
         let register = self.destination();
         let value = self.random.below(16) << 22;
         self.constant(register, value);
-        self.put_alike(0xEEE1_0A10 | register << 12);
+        self.put_common(0xEEE1_0A10 | register << 12);
         let (single, value) = (self.random.below(32), self.interesting());
         self.constant(register, value);
-        self.put_alike(0xEE00_0A10 | register << 12 | (single >> 1) << 16 | (single & 1) << 7);
+        self.put_common(0xEE00_0A10 | register << 12 | (single >> 1) << 16 | (single & 1) << 7);
     }
 
     /// A list of registers without SP, PC and the pointer.
@@ -167,7 +167,7 @@ impl Writer {
         let list = self.list();
         let (loads, back) = (self.random.below(2), self.random.below(2));
         let n = self.pointer << 16;
-        if self.set == Set::A32 {
+        if self.set == InstructionSet::A32 {
             let order = self.random.below(4) << 23;
             let banked = ![USER, SYSTEM].contains(&self.mode) && self.random.chance(1, 3);
             let (users, back) = (u32::from(banked) << 22, if banked { 0 } else { back << 21 });
@@ -203,7 +203,7 @@ impl Writer {
             let count = 1 + self.random.below(16 - first);
             first << 12 | 0xB00 | (2 * count)
         };
-        self.put_alike(0x0C00_0000 | order | loads | pointer << 16 | registers);
+        self.put_common(0x0C00_0000 | order | loads | pointer << 16 | registers);
         self.point(None);
     }
 
@@ -211,7 +211,7 @@ impl Writer {
     fn branch(&mut self) {
         self.count();
         let condition = self.random.below(15);
-        if self.set == Set::T32 && self.random.chance(1, 3) {
+        if self.set == InstructionSet::T32 && self.random.chance(1, 3) {
             // cbz or cbnz over 16 bits.
             let (register, kind) = (self.random.below(8), self.random.below(2));
             self.put(0xB100 | kind << 11 | register);
@@ -225,15 +225,15 @@ impl Writer {
         for _ in 0..=self.random.below(3) {
             self.plain();
         }
-        self.land(jump);
+        self.bind(jump);
     }
 
     /// Switches to the other set through a call, or a loaded or computed address, and back.
     fn exchange(&mut self) {
         self.count();
         let (set, other) = match self.set {
-            Set::A32 => (Set::A32, Set::T32),
-            Set::T32 => (Set::T32, Set::A32),
+            InstructionSet::A32 => (InstructionSet::A32, InstructionSet::T32),
+            InstructionSet::T32 => (InstructionSet::T32, InstructionSet::A32),
         };
         match self.random.below(3) {
             0 => {
@@ -248,7 +248,7 @@ impl Writer {
                 let narrow = 0x4700 | register << 3 | u32::from(links) << 7;
                 self.put_either(if links { linked } else { plain }, narrow);
                 let label = self.label(other);
-                self.tell(later, label);
+                self.fill_constant(later, label);
             }
             _ => {
                 let pointer = self.pointer;
@@ -262,20 +262,20 @@ impl Writer {
                 let list = pointer << 16 | 0x8000 | 1 << register;
                 // ldr pc, [pointer]; or ldmda, ldmdb of two, of which the second is the address.
                 match (self.set, by_list) {
-                    (Set::A32, true) => self.put(0xE810_0000 | list),
-                    (Set::T32, true) => {
+                    (InstructionSet::A32, true) => self.put(0xE810_0000 | list),
+                    (InstructionSet::T32, true) => {
                         self.put(0xF100_0004 | pointer << 16 | pointer << 8); // add
                         self.put(0xE910_0000 | list);
                     }
                     _ => self.put_either(0xE590_0000 | loads, 0xF8D0_0000 | loads),
                 }
                 let label = self.label(other);
-                self.tell(later, label);
+                self.fill_constant(later, label);
             }
         }
         self.set = other;
         self.plain();
-        self.be_in(set);
+        self.switch_to(set);
         self.point(None);
     }
 
@@ -298,12 +298,14 @@ impl Writer {
         let size = self.random.below(4) as usize;
         if self.random.chance(7, 8) {
             match self.set {
-                Set::A32 => {
+                InstructionSet::A32 => {
                     self.put([0xE190, 0xE1B0, 0xE1D0, 0xE1F0][size] << 16 | n | t << 12 | 0xF9F);
                 }
-                Set::T32 if size == 1 => self.put(0xE8D0_007F | n | t << 12 | (t + 1) << 8),
-                Set::T32 if size == 0 => self.put(0xE850_0F00 | n | t << 12),
-                Set::T32 => self.put(0xE8D0_0F4F | n | t << 12 | (size as u32 - 2) << 4),
+                InstructionSet::T32 if size == 1 => {
+                    self.put(0xE8D0_007F | n | t << 12 | (t + 1) << 8);
+                }
+                InstructionSet::T32 if size == 0 => self.put(0xE850_0F00 | n | t << 12),
+                InstructionSet::T32 => self.put(0xE8D0_0F4F | n | t << 12 | (size as u32 - 2) << 4),
             }
             if self.random.chance(1, 8) {
                 self.put_either(0xF57F_F01F, 0xF3BF_8F2F); // clrex
@@ -312,17 +314,19 @@ impl Writer {
             self.put_either(0xF57F_F01F, 0xF3BF_8F2F);
         }
         match self.set {
-            Set::A32 => {
+            InstructionSet::A32 => {
                 self.put([0xE180, 0xE1A0, 0xE1C0, 0xE1E0][size] << 16 | n | d << 12 | 0xF90 | t);
             }
-            Set::T32 if size == 1 => self.put(0xE8C0_0070 | n | t << 12 | (t + 1) << 8 | d),
-            Set::T32 if size == 0 => self.put(0xE840_0000 | n | t << 12 | d << 8),
-            Set::T32 => self.put(0xE8C0_0F40 | n | t << 12 | (size as u32 - 2) << 4 | d),
+            InstructionSet::T32 if size == 1 => {
+                self.put(0xE8C0_0070 | n | t << 12 | (t + 1) << 8 | d);
+            }
+            InstructionSet::T32 if size == 0 => self.put(0xE840_0000 | n | t << 12 | d << 8),
+            InstructionSet::T32 => self.put(0xE8C0_0F40 | n | t << 12 | (size as u32 - 2) << 4 | d),
         }
     }
 
     /// Accesses of which the protection unit refuses some.
-    fn closed(&mut self) {
+    fn refused_access(&mut self) {
         let address = CLOSED + 0x800 + self.random.below(16) * 0x1000 + 8 * self.random.below(16);
         self.point(Some(address));
         for _ in 0..=self.random.below(3) {
@@ -352,7 +356,7 @@ impl Writer {
         }
         let set = if self.random.chance(1, 3) { other(self.set) } else { self.set };
         let label = self.label(set);
-        self.tell(later, label);
+        self.fill_constant(later, label);
         self.set = set;
         self.point(None);
     }
@@ -366,9 +370,9 @@ impl Writer {
             0 => self.put_either(0xE7F0_00F0 | number, 0xDE00 | number),
             1 => self.put_either(condition | 0x07F0_00F0 | number, 0xF7F0_A000 | number),
             // Another coprocessor, and a register that user mode cannot access.
-            2 => self.put_alike(0xEE10_0710 | d << 12),
-            _ if self.is_privileged() => self.put_alike(0xEE10_0510 | d << 12),
-            _ => self.put_alike(0xEE10_0F10 | d << 12),
+            2 => self.put_common(0xEE10_0710 | d << 12),
+            _ if self.is_privileged() => self.put_common(0xEE10_0510 | d << 12),
+            _ => self.put_common(0xEE10_0F10 | d << 12),
         }
     }
 
@@ -414,9 +418,13 @@ impl Writer {
             return self.plain();
         }
         self.count();
-        let (mode, set) = (*self.random.pick(&MODES), *self.random.pick(&[Set::A32, Set::T32]));
+        let (mode, set) = (
+            *self.random.pick(&MODES),
+            *self.random.pick(&[InstructionSet::A32, InstructionSet::T32]),
+        );
         let status = self.low();
-        let bits = self.random.word() & 0xF80F_01C0 | u32::from(set == Set::T32) << 5 | mode;
+        let bits =
+            self.random.word() & 0xF80F_01C0 | u32::from(set == InstructionSet::T32) << 5 | mode;
         self.constant(status, bits);
         self.put_either(0xE16F_F000 | status, 0xF390_8F00 | status << 16); // msr spsr_fsxc
         let (n, forms) = (self.pointer, if self.mode == SUPERVISOR { 3 } else { 4 });
@@ -432,7 +440,7 @@ impl Writer {
                 // Through the window: stored, and loaded by RFE, or by a load-multiple in A32.
                 self.constant(n, WINDOW + 0x1E00);
                 self.put_either(0xE580_E000 | n << 16, 0xF8C0_E000 | n << 16);
-                if self.set == Set::A32 && self.random.chance(1, 2) {
+                if self.set == InstructionSet::A32 && self.random.chance(1, 2) {
                     self.put(0xE8D0_8000 | n << 16); // ldm n, {pc}^
                 } else {
                     let fields = n << 16 | status << 12 | 4;
@@ -447,7 +455,7 @@ impl Writer {
             }
         }
         let label = self.label(set) & !1;
-        self.tell(later, label + ahead);
+        self.fill_constant(later, label + ahead);
         (self.set, self.mode) = (set, mode);
         self.point(None);
     }
@@ -455,23 +463,23 @@ impl Writer {
     fn coprocessor(&mut self) {
         self.count();
         let d = self.destination();
-        let place = |(opc1, n, m, opc2): Place| opc1 << 21 | n << 16 | opc2 << 5 | m;
+        let place = |(opc1, n, m, opc2): SystemRegister| opc1 << 21 | n << 16 | opc2 << 5 | m;
         match self.random.below(9) {
             0..=2 => {
                 let (at, value) = (*self.random.pick(WRITABLE), self.random.word());
                 self.constant(d, value);
-                self.put_alike(0xEE00_0F10 | place(at) | d << 12);
-                self.put_alike(0xEE10_0F10 | place(at) | d << 12);
+                self.put_common(0xEE00_0F10 | place(at) | d << 12);
+                self.put_common(0xEE10_0F10 | place(at) | d << 12);
             }
             // The selected region.
             3 | 4 => {
                 let number = self.random.below(16);
                 self.constant(d, number);
-                self.put_alike(0xEE06_0F12 | d << 12);
+                self.put_common(0xEE06_0F12 | d << 12);
             }
             _ => {
                 let at = *self.random.pick(READABLE);
-                self.put_alike(0xEE10_0F10 | place(at) | d << 12);
+                self.put_common(0xEE10_0F10 | place(at) | d << 12);
             }
         }
     }
@@ -485,23 +493,23 @@ impl Writer {
         self.reserved |= 1 << r;
         if self.random.chance(1, 2) {
             self.constant(r, SCTLR | 2);
-            self.put_alike(0xEE01_0F10 | r << 12);
+            self.put_common(0xEE01_0F10 | r << 12);
             self.aligned = false;
             for _ in 0..=self.random.below(3) {
                 self.access();
             }
             self.constant(r, SCTLR);
-            self.put_alike(0xEE01_0F10 | r << 12);
-            self.be_back();
+            self.put_common(0xEE01_0F10 | r << 12);
+            self.restore_pointer();
             self.point(None);
             return;
         }
         self.constant(r, 0);
-        self.put_alike(0xEEE8_0A10 | r << 12);
+        self.put_common(0xEEE8_0A10 | r << 12);
         self.count();
         self.float_operation();
         self.constant(r, 1 << 30);
-        self.put_alike(0xEEE8_0A10 | r << 12);
+        self.put_common(0xEEE8_0A10 | r << 12);
     }
 
     /// Pushes registers onto the mode's stack and pops them into others. Supervisor mode's stack is the
@@ -516,8 +524,8 @@ impl Writer {
         while to.count_ones() != from.count_ones() {
             to = self.list();
         }
-        self.put_alike(0xE92D_0000 | from);
-        self.put_alike(0xE8BD_0000 | to);
+        self.put_common(0xE92D_0000 | from);
+        self.put_common(0xE8BD_0000 | to);
     }
 
     /// A32: an access with a register offset, shifted or not.
@@ -548,10 +556,10 @@ impl Writer {
     }
 }
 
-const fn other(set: Set) -> Set {
+const fn other(set: InstructionSet) -> InstructionSet {
     match set {
-        Set::A32 => Set::T32,
-        Set::T32 => Set::A32,
+        InstructionSet::A32 => InstructionSet::T32,
+        InstructionSet::T32 => InstructionSet::A32,
     }
 }
 

@@ -17,9 +17,9 @@ use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc};
 
 use crate::lockstep::{LockstepError, Score};
 use crate::qemu::{Emulator, Qemu, QemuError, Scratch};
-use crate::sides::{Ended, words};
+use crate::sides::{RunResult, words};
 use generate::{BASE, CodeBlock, Program};
-use writer::{MODES, Set, WINDOW};
+use writer::{InstructionSet, MODES, WINDOW};
 
 /// The time limit of QEMU for one program.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -120,8 +120,8 @@ fn compare(program: &Program, seed: u64, scores: &mut Scores) -> Result<(), Lock
     let scratch = Scratch::new(&program.image)?;
     let qemu = Qemu::start_on(Emulator::Arm, MACHINE, scratch.path(), 0, &EXTRA)?;
     let mut at_end = machine(program);
-    let ours = Ended::of(&mut at_end, MOST_CYCLES);
-    if !ours.is_told_alike(machine(program), MOST_CYCLES) {
+    let ours = RunResult::of(&mut at_end, MOST_CYCLES);
+    if !ours.matches_observed_run(machine(program), MOST_CYCLES) {
         return Err(LockstepError::Modes { core, seed });
     }
     let theirs = match qemu.finish(DEADLINE) {
@@ -145,7 +145,7 @@ fn compare(program: &Program, seed: u64, scores: &mut Scores) -> Result<(), Lock
         *sum += count;
         scores.all.instructions += count;
     }
-    for note in Notes::of(&ours) {
+    for note in LogRecords::of(&ours) {
         match KINDS.iter().position(|(kind, _)| *kind == note.words[0]) {
             Some(kind) => scores.exceptions[kind] += 1,
             None => scores.all.checkpoints += 1,
@@ -158,34 +158,34 @@ fn compare(program: &Program, seed: u64, scores: &mut Scores) -> Result<(), Lock
 fn last_block(program: &Program, machine: &Machine) -> String {
     let end = machine.register(Register::Msp);
     let log = words(&machine.peek(WINDOW, end.saturating_sub(WINDOW) as usize));
-    let calls = Notes::of(&log).filter(|note| note.words[0] == NOTE).count();
+    let calls = LogRecords::of(&log).filter(|note| note.words[0] == NOTE).count();
     let block = program.blocks.get(calls).map(|block| listing(program, *block));
     let pc = machine.register(Register::Pc);
     format!("at {pc:#x} after {calls} calls\n{}", block.unwrap_or_default())
 }
 
 /// A record in a log.
-struct Note<'a> {
+struct LogRecord<'a> {
     begin: usize,
     words: &'a [u32],
 }
 
 /// Parses the complete records of a log.
-struct Notes<'a> {
+struct LogRecords<'a> {
     log: &'a [u32],
     at: usize,
 }
 
-impl<'a> Notes<'a> {
+impl<'a> LogRecords<'a> {
     const fn of(log: &'a [u32]) -> Self {
         Self { log, at: WINDOW_WORDS }
     }
 }
 
-impl<'a> Iterator for Notes<'a> {
-    type Item = Note<'a>;
+impl<'a> Iterator for LogRecords<'a> {
+    type Item = LogRecord<'a>;
 
-    fn next(&mut self) -> Option<Note<'a>> {
+    fn next(&mut self) -> Option<LogRecord<'a>> {
         let first = *self.log.get(self.at)?;
         let length = match KINDS.iter().find(|(kind, _)| *kind == first) {
             Some((_, names)) => names.len(),
@@ -194,7 +194,7 @@ impl<'a> Iterator for Notes<'a> {
         };
         let begin = self.at;
         self.at += length;
-        Some(Note { begin, words: self.log.get(begin..self.at)? })
+        Some(LogRecord { begin, words: self.log.get(begin..self.at)? })
     }
 }
 
@@ -210,7 +210,7 @@ fn describe(program: &Program, seed: u64, ours: &[u32], theirs: &[u32]) -> Strin
     );
     let Some(at) = at else { return text };
     let mut last = None;
-    for note in Notes::of(ours) {
+    for note in LogRecords::of(ours) {
         if note.begin + note.words.len() <= at {
             last = Some(note);
             continue;
@@ -231,7 +231,7 @@ fn describe(program: &Program, seed: u64, ours: &[u32], theirs: &[u32]) -> Strin
         break;
     }
     // A call's LR is the block's end, so these are the instructions after the last record that agrees.
-    let done = Notes::of(ours).take_while(|note| note.begin + note.words.len() <= at);
+    let done = LogRecords::of(ours).take_while(|note| note.begin + note.words.len() <= at);
     let calls = done.filter(|note| note.words[0] == NOTE).count();
     if let Some(last) = last.filter(|last| last.words[0] != NOTE) {
         let _ = writeln!(text, "  after an exception with {:x?}", &last.words[1..]);
@@ -247,7 +247,7 @@ fn listing(program: &Program, block: CodeBlock) -> String {
     let mut machine = machine(program);
     let mode = MODES.iter().position(|mode| *mode == block.mode);
     let mut text = format!("  {:?}, mode {:#x} ({mode:?})\n", block.set, block.mode);
-    let thumb = u32::from(block.set == Set::T32) << 5;
+    let thumb = u32::from(block.set == InstructionSet::T32) << 5;
     machine.set_register(Register::Xpsr, 0x1F | thumb);
     let mut address = block.start.max(BASE);
     while address < block.end

@@ -8,7 +8,7 @@ use std::path::Path;
 use rtmark_sim::{Machine, Register, Soc};
 
 use super::SOC;
-use super::writer::Set;
+use super::writer::InstructionSet;
 use crate::disassembler::{ToolError, objdump, thumb_source};
 use crate::random::Random;
 
@@ -22,7 +22,7 @@ const PLACE: u32 = 0x1000;
 
 /// The result of comparing many encodings.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct EncodingComparison {
     /// The number of encodings that are instructions in the simulator.
     pub compared: usize,
     /// Encodings that are not instructions for objdump, or different ones: encoding, ours, theirs.
@@ -71,24 +71,24 @@ pub fn some_wide(each: u32, seed: u64) -> Vec<(u16, u16)> {
 ///
 /// # Errors
 /// When a tool is missing or fails.
-pub fn compare_a32(words: &[u32], folder: &Path) -> Result<Reading, ToolError> {
+pub fn compare_a32(words: &[u32], folder: &Path) -> Result<EncodingComparison, ToolError> {
     let mut source = String::from(".syntax unified\n.arm\n");
     for word in words {
         let _ = writeln!(source, ".inst {word:#x}");
     }
     let addresses: Vec<u32> = (0..).step_by(4).take(words.len()).collect();
-    compare(Set::A32, words, &source, &addresses, folder)
+    compare(InstructionSet::A32, words, &source, &addresses, folder)
 }
 
 /// Compares T32 encodings; `folder` is used for two files.
 ///
 /// # Errors
 /// When a tool is missing or fails.
-pub fn compare_t32(halves: &[(u16, u16)], folder: &Path) -> Result<Reading, ToolError> {
+pub fn compare_t32(halves: &[(u16, u16)], folder: &Path) -> Result<EncodingComparison, ToolError> {
     let (source, addresses) = thumb_source(halves);
     let words: Vec<u32> =
         halves.iter().map(|(first, second)| u32::from(*first) | u32::from(*second) << 16).collect();
-    compare(Set::T32, &words, &source, &addresses, folder)
+    compare(InstructionSet::T32, &words, &source, &addresses, folder)
 }
 
 /// Bits of A32 that should have a fixed value but have no meaning (DDI 0406, A5): with another value,
@@ -174,22 +174,22 @@ fn is_unpredictable(table: &[[u32; 4]], bits: u32) -> bool {
 
 /// Compares words, in memory order, with a source that has them at these addresses.
 fn compare(
-    set: Set,
+    set: InstructionSet,
     words: &[u32],
     source: &str,
     addresses: &[u32],
     folder: &Path,
-) -> Result<Reading, ToolError> {
+) -> Result<EncodingComparison, ToolError> {
     let flags = FLAGS.map(str::to_owned);
     let texts = objdump(source, &flags, addresses, folder)?;
     let soc = Soc::from_toml(SOC).unwrap_or_else(|error| panic!("lockstep-r5: {error}"));
     let mut machine = Machine::new(&soc);
-    let thumb = if set == Set::T32 { THUMB } else { 0 };
+    let thumb = if set == InstructionSet::T32 { THUMB } else { 0 };
     machine.set_register(Register::Xpsr, STATUS | thumb);
-    let mut reading = Reading::default();
+    let mut reading = EncodingComparison::default();
     let mut known = BTreeSet::new();
     for (word, theirs) in words.iter().zip(texts) {
-        let bits = if set == Set::T32 { word.rotate_left(16) } else { *word };
+        let bits = if set == InstructionSet::T32 { word.rotate_left(16) } else { *word };
         if is_unjudged(set, bits, &theirs) {
             continue;
         }
@@ -199,7 +199,7 @@ fn compare(
         let their_name = (!is_none(&theirs)).then(|| name(&theirs));
         let Some(ours) = ours.map(|it| it.to_string()) else {
             // In A32 nothing else distinguishes unconditional encodings from conditional ones.
-            let always = set == Set::T32 || bits >> 28 >= 14;
+            let always = set == InstructionSet::T32 || bits >> 28 >= 14;
             // Floating-point encodings are the same in both sets, and are compared for Cortex-M.
             let missing = their_name.filter(|name| always && !name.starts_with('v'));
             reading.missing.extend(missing);
@@ -224,10 +224,10 @@ fn is_none(theirs: &str) -> bool {
 }
 
 /// Returns the coprocessor that an encoding refers to, if any.
-const fn coprocessor(set: Set, bits: u32) -> Option<u32> {
+const fn coprocessor(set: InstructionSet, bits: u32) -> Option<u32> {
     let within = match set {
-        Set::A32 => bits >> 26 & 3 == 3 && bits >> 24 & 15 != 15,
-        Set::T32 => bits >> 26 & 0x3B == 0x3B && bits >> 24 & 3 != 3,
+        InstructionSet::A32 => bits >> 26 & 3 == 3 && bits >> 24 & 15 != 15,
+        InstructionSet::T32 => bits >> 26 & 0x3B == 0x3B && bits >> 24 & 3 != 3,
     };
     if within { Some(bits >> 8 & 15) } else { None }
 }
@@ -235,12 +235,12 @@ const fn coprocessor(set: Set, bits: u32) -> Option<u32> {
 /// Tells whether objdump's text is irrelevant: the encoding is unpredictable, or belongs to something
 /// that this core does not have but objdump disassembles: other coprocessors, Advanced SIMD, later
 /// versions of the architecture.
-fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
+fn is_unjudged(set: InstructionSet, bits: u32, theirs: &str) -> bool {
     let lower = theirs.to_ascii_lowercase();
     let mnemonic = lower.split([' ', '\t']).next().unwrap_or_default();
     let (table, unconditional) = match set {
-        Set::A32 => (A32_SHOULD_BE, bits >> 28 == 15),
-        Set::T32 => (T32_SHOULD_BE, bits >> 28 == 15),
+        InstructionSet::A32 => (A32_SHOULD_BE, bits >> 28 == 15),
+        InstructionSet::T32 => (T32_SHOULD_BE, bits >> 28 == 15),
     };
     let other = match coprocessor(set, bits) {
         Some(15) => !mnemonic.starts_with("mcr") && !mnemonic.starts_with("mrc"),
@@ -250,8 +250,10 @@ fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
         None => false,
     };
     let simd = match set {
-        Set::A32 => bits >> 25 == 0x79 || bits >> 24 == 0xF4 && bits >> 20 & 1 == 0,
-        Set::T32 => bits >> 24 & 0xEF == 0xEF || bits >> 24 == 0xF9 && bits >> 20 & 1 == 0,
+        InstructionSet::A32 => bits >> 25 == 0x79 || bits >> 24 == 0xF4 && bits >> 20 & 1 == 0,
+        InstructionSet::T32 => {
+            bits >> 24 & 0xEF == 0xEF || bits >> 24 == 0xF9 && bits >> 20 & 1 == 0
+        }
     };
     let later = [
         "hlt", "setpan", "bxns", "blxns", "bf", "bfx", "bfl", "bflx", "bfcsel", "le", "dls",
@@ -260,8 +262,11 @@ fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
     let is_later = later.contains(&mnemonic) || mnemonic.starts_with("wls");
     // Memory hints, of which the core implements two and ignores the others.
     let preload = mnemonic.starts_with("pl")
-        || set == Set::T32 && bits >> 25 == 0x7C && bits >> 20 & 1 == 1 && bits >> 12 & 15 == 15
-        || set == Set::A32 && bits >> 26 == 0x3D && bits >> 20 & 1 == 1;
+        || set == InstructionSet::T32
+            && bits >> 25 == 0x7C
+            && bits >> 20 & 1 == 1
+            && bits >> 12 & 15 == 15
+        || set == InstructionSet::A32 && bits >> 26 == 0x3D && bits >> 20 & 1 == 1;
     let literal = mnemonic.starts_with("ldr") && mnemonic.ends_with('t') && lower.contains("[pc");
     // Banked registers, which were added with the virtualization extensions.
     let banked = ["msr", "mrs"].iter().any(|name| mnemonic.starts_with(name)) && bits & 0x200 != 0;
@@ -271,7 +276,7 @@ fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
         || other
         || simd
         || preload
-        || set == Set::T32 && literal
+        || set == InstructionSet::T32 && literal
         || lower.starts_with("it") && lower.contains("<und>")
         || is_later
         || banked

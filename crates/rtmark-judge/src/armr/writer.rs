@@ -10,7 +10,7 @@ pub const CLOSED: u32 = 0x0070_0000;
 
 /// The instruction sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Set {
+pub enum InstructionSet {
     A32,
     T32,
 }
@@ -53,17 +53,17 @@ const FLOAT_CORNERS: &[u32] = &[
 
 /// A constant in a register that is filled in when it is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Later {
+pub struct PendingConstant {
     at: usize,
     register: u32,
-    set: Set,
+    set: InstructionSet,
 }
 
 /// A branch whose target is filled in when it is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Jump {
+pub struct PendingJump {
     at: usize,
-    set: Set,
+    set: InstructionSet,
 }
 
 /// Writes code.
@@ -72,7 +72,7 @@ pub struct Writer {
     pub code: Vec<u8>,
     pub random: Random,
     /// The set and mode in which the next instruction executes.
-    pub set: Set,
+    pub set: InstructionSet,
     pub mode: u32,
     /// The low register that points into the window, and whether it is aligned.
     pub pointer: u32,
@@ -87,13 +87,13 @@ pub struct Writer {
 }
 
 /// MOVW or MOVT (`top`) of a constant's half.
-fn half_constant(set: Set, top: bool, register: u32, value: u32) -> u32 {
+fn half_constant(set: InstructionSet, top: bool, register: u32, value: u32) -> u32 {
     match set {
-        Set::A32 => {
+        InstructionSet::A32 => {
             let operation = if top { 0xE340_0000 } else { 0xE300_0000 };
             operation | (value >> 12 & 0xF) << 16 | register << 12 | value & 0xFFF
         }
-        Set::T32 => {
+        InstructionSet::T32 => {
             let operation = if top { 0xF2C0_0000 } else { 0xF240_0000 };
             let (i, imm3) = (value >> 11 & 1, value >> 8 & 7);
             operation
@@ -112,7 +112,7 @@ impl Writer {
             base,
             code: Vec::new(),
             random: Random::new(seed),
-            set: Set::A32,
+            set: InstructionSet::A32,
             mode: SYSTEM,
             pointer: 0,
             aligned: true,
@@ -136,14 +136,14 @@ impl Writer {
     /// Counts a random instruction.
     pub fn count(&mut self) {
         let mode = MODES.iter().position(|mode| *mode == self.mode).unwrap_or(0);
-        self.counts[usize::from(self.set == Set::T32)][mode] += 1;
+        self.counts[usize::from(self.set == InstructionSet::T32)][mode] += 1;
     }
 
-    fn raw(set: Set, bits: u32) -> Vec<u8> {
+    fn raw(set: InstructionSet, bits: u32) -> Vec<u8> {
         match set {
-            Set::A32 => bits.to_le_bytes().to_vec(),
-            Set::T32 if bits >> 16 == 0 => (bits as u16).to_le_bytes().to_vec(),
-            Set::T32 => bits.rotate_left(16).to_le_bytes().to_vec(),
+            InstructionSet::A32 => bits.to_le_bytes().to_vec(),
+            InstructionSet::T32 if bits >> 16 == 0 => (bits as u16).to_le_bytes().to_vec(),
+            InstructionSet::T32 => bits.rotate_left(16).to_le_bytes().to_vec(),
         }
     }
 
@@ -154,13 +154,13 @@ impl Writer {
     }
 
     /// Emits an instruction that both sets encode alike except for the condition.
-    pub fn put_alike(&mut self, bits: u32) {
+    pub fn put_common(&mut self, bits: u32) {
         self.put(bits & 0x0FFF_FFFF | 0xE000_0000);
     }
 
     /// Emits the one of the two that belongs to the current set.
     pub fn put_either(&mut self, a32: u32, t32: u32) {
-        self.put(if self.set == Set::A32 { a32 } else { t32 });
+        self.put(if self.set == InstructionSet::A32 { a32 } else { t32 });
     }
 
     /// Pads with a NOP to a multiple of four.
@@ -177,14 +177,14 @@ impl Writer {
     }
 
     /// Loads a constant that is filled in later.
-    pub fn constant_later(&mut self, register: u32) -> Later {
-        let later = Later { at: self.code.len(), register, set: self.set };
+    pub fn constant_later(&mut self, register: u32) -> PendingConstant {
+        let later = PendingConstant { at: self.code.len(), register, set: self.set };
         self.constant(register, 0);
         later
     }
 
-    pub fn tell(&mut self, later: Later, value: u32) {
-        let Later { at, register, set } = later;
+    pub fn fill_constant(&mut self, later: PendingConstant, value: u32) {
+        let PendingConstant { at, register, set } = later;
         let low = Self::raw(set, half_constant(set, false, register, value & 0xFFFF));
         let high = Self::raw(set, half_constant(set, true, register, value >> 16));
         self.code[at..at + 4].copy_from_slice(&low);
@@ -192,37 +192,39 @@ impl Writer {
     }
 
     /// The address of what comes next, as jumps name it when it is of a set.
-    pub fn label(&mut self, set: Set) -> u32 {
-        if set == Set::A32 {
+    pub fn label(&mut self, set: InstructionSet) -> u32 {
+        if set == InstructionSet::A32 {
             self.align();
         }
-        self.here() | u32::from(set == Set::T32)
+        self.here() | u32::from(set == InstructionSet::T32)
     }
 
     /// Emits a forward branch, with or without a link, optionally on a condition. Links are
     /// unconditional.
-    pub fn jump(&mut self, condition: u32, links: bool) -> Jump {
-        let jump = Jump { at: self.code.len(), set: self.set };
+    pub fn jump(&mut self, condition: u32, links: bool) -> PendingJump {
+        let jump = PendingJump { at: self.code.len(), set: self.set };
         match (self.set, links) {
-            (Set::A32, false) => self.put(condition << 28 | 0x0A00_0000),
-            (Set::A32, true) => self.put(0xEB00_0000),
-            (Set::T32, false) if condition < 14 => self.put(0xF000_8000 | condition << 22),
-            (Set::T32, false) => self.put(0xF000_9000),
-            (Set::T32, true) => self.put(0xF000_D000),
+            (InstructionSet::A32, false) => self.put(condition << 28 | 0x0A00_0000),
+            (InstructionSet::A32, true) => self.put(0xEB00_0000),
+            (InstructionSet::T32, false) if condition < 14 => {
+                self.put(0xF000_8000 | condition << 22);
+            }
+            (InstructionSet::T32, false) => self.put(0xF000_9000),
+            (InstructionSet::T32, true) => self.put(0xF000_D000),
         }
         jump
     }
 
     /// Makes a branch lead here. It is a short way.
-    pub fn land(&mut self, jump: Jump) {
+    pub fn bind(&mut self, jump: PendingJump) {
         let distance = (self.code.len() - jump.at) as u32;
         let at = jump.at;
         match jump.set {
-            Set::A32 => {
+            InstructionSet::A32 => {
                 let words = (distance - 8).cast_signed() >> 2;
                 self.code[at..at + 3].copy_from_slice(&words.to_le_bytes()[..3]);
             }
-            Set::T32 => {
+            InstructionSet::T32 => {
                 // Forwards by less than 4 KiB: J1 and J2 are 0 of conditional branches, else 1.
                 let halves = (distance - 4) >> 1;
                 let second = u16::from_le_bytes([self.code[at + 2], self.code[at + 3]]);
@@ -236,22 +238,22 @@ impl Writer {
     /// Switches to the other set, through BX to the following instruction.
     pub fn switch_set(&mut self) {
         match self.set {
-            Set::A32 => {
+            InstructionSet::A32 => {
                 let register = self.destination();
                 self.put(0xE28F_0001 | register << 12); // add register, pc, #1
                 self.put(0xE12F_FF10 | register); // bx register
-                self.set = Set::T32;
+                self.set = InstructionSet::T32;
             }
-            Set::T32 => {
+            InstructionSet::T32 => {
                 self.align();
                 self.put(0x4778); // bx pc
                 self.put(0xBF00);
-                self.set = Set::A32;
+                self.set = InstructionSet::A32;
             }
         }
     }
 
-    pub fn be_in(&mut self, set: Set) {
+    pub fn switch_to(&mut self, set: InstructionSet) {
         if self.set != set {
             self.switch_set();
         }
@@ -311,7 +313,8 @@ impl Writer {
         if self.random.chance(1, 4) {
             return self.float_operation();
         }
-        let patterns = if self.set == Set::A32 { &self.a32.plain } else { &self.t32.plain };
+        let patterns =
+            if self.set == InstructionSet::A32 { &self.a32.plain } else { &self.t32.plain };
         let pattern = *self.random.pick(patterns);
         let bits = self.filled(&pattern, false);
         self.put(bits);
@@ -326,8 +329,8 @@ impl Writer {
     /// A32 has a condition where T32 has ones.
     fn put_float(&mut self, bits: u32) {
         let condition = match self.set {
-            Set::T32 => bits >> 28,
-            Set::A32 => self.condition(),
+            InstructionSet::T32 => bits >> 28,
+            InstructionSet::A32 => self.condition(),
         };
         self.put(bits & 0x0FFF_FFFF | condition << 28);
     }
@@ -335,7 +338,7 @@ impl Writer {
     /// One access through the pointer that leaves it as it is.
     pub fn access(&mut self) {
         self.count();
-        let patterns = if self.set == Set::A32 { &self.a32 } else { &self.t32 };
+        let patterns = if self.set == InstructionSet::A32 { &self.a32 } else { &self.t32 };
         let kind = self.random.below(8);
         let aligned = self.aligned;
         let (among, is_float) = match kind {
@@ -354,7 +357,8 @@ impl Writer {
         if !self.aligned {
             self.point(None);
         }
-        let patterns = if self.set == Set::A32 { &self.a32.moving } else { &self.t32.moving };
+        let patterns =
+            if self.set == InstructionSet::A32 { &self.a32.moving } else { &self.t32.moving };
         let pattern = *self.random.pick(patterns);
         let bits = self.filled(&pattern, true);
         self.put(bits);

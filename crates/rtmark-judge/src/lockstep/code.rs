@@ -11,7 +11,7 @@ pub struct Code {
 
 /// A place to be filled in when its branch target is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Hole(u32);
+pub struct BranchPlaceholder(u32);
 
 impl Code {
     pub const fn new(base: u32) -> Self {
@@ -75,7 +75,7 @@ impl Code {
         if self.pending.is_empty() {
             return;
         }
-        let over = self.hole();
+        let over = self.placeholder();
         self.half(0xE000);
         self.write_literals();
         self.fill(over);
@@ -89,25 +89,25 @@ impl Code {
     }
 
     /// The place of the instruction that is written next, a branch.
-    pub const fn hole(&self) -> Hole {
-        Hole(self.here())
+    pub const fn placeholder(&self) -> BranchPlaceholder {
+        BranchPlaceholder(self.here())
     }
 
-    /// Makes the branch at a hole lead here. Supports `B` with and without condition in both sizes, and
+    /// Makes the branch at a placeholder lead here. Supports `B` with and without condition in both sizes, and
     /// `CBZ`.
-    pub fn fill(&mut self, hole: Hole) {
-        self.aim(hole, self.here());
+    pub fn fill(&mut self, placeholder: BranchPlaceholder) {
+        self.bind(placeholder, self.here());
     }
 
-    /// Makes the branch at a hole lead to an address.
-    pub fn aim(&mut self, hole: Hole, target: u32) {
-        let at = ((hole.0 - self.base) / 2) as usize;
-        let offset = target.wrapping_sub(hole.0.wrapping_add(4)) as i32;
+    /// Makes the branch at a placeholder lead to an address.
+    pub fn bind(&mut self, placeholder: BranchPlaceholder, target: u32) {
+        let at = ((placeholder.0 - self.base) / 2) as usize;
+        let offset = target.wrapping_sub(placeholder.0.wrapping_add(4)) as i32;
         let first = self.halves[at];
         let bits = (offset >> 1) as u32;
         let fits = |width: u32| {
             let limit = 1 << width;
-            assert!((-limit..limit).contains(&offset), "branch at {:#x} too far", hole.0);
+            assert!((-limit..limit).contains(&offset), "branch at {:#x} too far", placeholder.0);
         };
         match first >> 11 {
             0b11100 => {
@@ -119,15 +119,15 @@ impl Code {
                 self.halves[at] = first & 0xFF00 | (bits & 0xFF) as u16;
             }
             0b10110 | 0b10111 => {
-                assert!((0..128).contains(&offset), "CBZ at {:#x} too far", hole.0);
+                assert!((0..128).contains(&offset), "CBZ at {:#x} too far", placeholder.0);
                 let imm = bits as u16;
                 self.halves[at] = first & 0xFD07 | (imm & 0x20) << 4 | (imm & 0x1F) << 3;
             }
-            _ => self.aim_wide(at, bits),
+            _ => self.bind_wide(at, bits),
         }
     }
 
-    fn aim_wide(&mut self, at: usize, bits: u32) {
+    fn bind_wide(&mut self, at: usize, bits: u32) {
         let (first, second) = (self.halves[at], self.halves[at + 1]);
         let sign = (bits >> 31) as u16;
         if second & 0x1000 == 0 {
@@ -143,17 +143,17 @@ impl Code {
         }
     }
 
-    /// Makes the `ADR` at a hole refer to this address, which must be a multiple of 4.
-    pub fn adr(&mut self, hole: Hole) {
-        let offset = (self.here() - ((hole.0 + 4) & !3)) / 4;
-        self.halves[((hole.0 - self.base) / 2) as usize] |= offset as u16;
+    /// Makes the `ADR` at a placeholder refer to this address, which must be a multiple of 4.
+    pub fn adr(&mut self, placeholder: BranchPlaceholder) {
+        let offset = (self.here() - ((placeholder.0 + 4) & !3)) / 4;
+        self.halves[((placeholder.0 - self.base) / 2) as usize] |= offset as u16;
     }
 
     /// `BL` to an address.
     pub fn call(&mut self, target: u32) {
-        let hole = self.hole();
+        let placeholder = self.placeholder();
         self.wide(0xF000_D000);
-        self.aim(hole, target);
+        self.bind(placeholder, target);
     }
 
     /// The bytes written so far.
@@ -167,19 +167,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn branches_are_encoded_as_the_assembler_does() {
+    fn branches_encode_as_the_assembler_encodes_them() {
         let mut code = Code::new(0x100);
         code.call(0x80); // bl . - 0x80
-        let conditional = code.hole();
+        let conditional = code.placeholder();
         code.wide(0xF040_8000); // bne.w
-        let narrow = code.hole();
+        let narrow = code.placeholder();
         code.half(0xD100);
-        let compare = code.hole();
+        let compare = code.placeholder();
         code.half(0xB100);
         code.half(0);
         code.half(0);
-        for hole in [conditional, narrow, compare] {
-            code.fill(hole);
+        for placeholder in [conditional, narrow, compare] {
+            code.fill(placeholder);
         }
         assert_eq!(
             code.halves,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_within_reach_and_aligned() {
+    fn literals_are_in_range_and_aligned() {
         let mut code = Code::new(2);
         code.load_literal(3, 0x1234_5678);
         code.write_literals();

@@ -8,7 +8,7 @@
 
 use super::code::Code;
 use super::generate::Generator;
-use super::harness::{self, Shape};
+use super::harness::{self, ProgramOptions};
 use super::layout::Layout;
 
 /// The offset of the records among the harness' variables.
@@ -66,10 +66,10 @@ impl Handlers {
 }
 
 /// Writes the handlers.
-pub fn write_handlers(code: &mut Code, shape: Shape, layout: &Layout) -> Handlers {
+pub fn write_handlers(code: &mut Code, options: ProgramOptions, layout: &Layout) -> Handlers {
     // External interrupts may come between any two instructions, depending on timing.
-    let record = write_record(code, shape, layout, true);
-    let record_without_place = write_record(code, shape, layout, false);
+    let record = write_record(code, options, layout, true);
+    let record_without_place = write_record(code, options, layout, false);
     let fault = code.here() | 1;
     begin_handler(code, layout, record);
     code.halves(&[
@@ -115,7 +115,12 @@ fn begin_handler(code: &mut Code, layout: &Layout, record: u32) {
     code.call(record);
 }
 
-fn write_record(code: &mut Code, shape: Shape, layout: &Layout, with_place: bool) -> u32 {
+fn write_record(
+    code: &mut Code,
+    options: ProgramOptions,
+    layout: &Layout,
+    with_place: bool,
+) -> u32 {
     let start = code.here();
     code.halves(&[
         0xF3EF,
@@ -152,9 +157,9 @@ fn write_record(code: &mut Code, shape: Shape, layout: &Layout, with_place: bool
         0x8110,
         0x6329, // basepri, primask
     ]);
-    if shape.float {
+    if options.float {
         code.halves(&[0xF8D4, 0x1234]); // FPCCR
-        if !shape.is_v8m() {
+        if !options.is_v8m() {
             // QEMU has bit 10 there too, which ARMv7-M reserves (DDI 0403, B3.2.22).
             code.halves(&[0xF421, 0x6180]); // bic r1, #1 << 10
         }
@@ -169,7 +174,7 @@ fn write_record(code: &mut Code, shape: Shape, layout: &Layout, with_place: bool
         0x63E9, // str r1, [r5, #60]
         0x692E, 0x62A6, 0x696E, 0x62E6, // clear CFSR and HFSR
     ]);
-    if shape.notes_each {
+    if options.prints_notes {
         code.half(0xB501); // push {r0, lr}
         code.load_literal(1, layout.variables);
         code.load_literal(3, layout.variables + NOTES);
@@ -185,7 +190,7 @@ fn write_record(code: &mut Code, shape: Shape, layout: &Layout, with_place: bool
 
 impl Generator {
     pub(super) fn fault_unit(&mut self) {
-        match self.random.below(if self.shape.is_v8m() { 14 } else { 12 }) {
+        match self.random.below(if self.options.is_v8m() { 14 } else { 12 }) {
             0 => self.priorities(),
             1 => self.traps(),
             2..=4 => self.fault(),
@@ -246,7 +251,7 @@ impl Generator {
     /// CCR.STKALIGN. Frames with floating-point registers are always aligned (DDI 0403,
     /// B1.5.6, PushStack), which QEMU does not know.
     fn stack_alignment(&mut self) -> u32 {
-        match (self.shape.is_v8m(), self.shape.float) {
+        match (self.options.is_v8m(), self.options.float) {
             (true, _) => 0x201,
             (_, true) => 0x200,
             _ => self.random.below(2) << 9,
@@ -309,7 +314,7 @@ impl Generator {
                 _ => {
                     // To an even address: the handler continues there, with EPSR.T set.
                     generator.code.align(4);
-                    let adr = generator.code.hole();
+                    let adr = generator.code.placeholder();
                     generator.code.half(0xA000 | u16::from(n) << 8);
                     let link = if generator.random.chance(1, 2) { 0x4700 } else { 0x4780 };
                     generator.code.half(link | u16::from(n) << 3);
@@ -366,11 +371,11 @@ impl Generator {
     /// A little without privilege, with what only privileged code may.
     fn unprivileged(&mut self) {
         let by = self.low();
-        let live = if self.shape.float { 4 } else { 0 };
+        let live = if self.options.float { 4 } else { 0 };
         self.code.half(MOVS | u16::from(by) << 8 | 1 | live);
         self.msr(by, CONTROL);
         self.code.halves(&[0xF3BF, 0x8F6F]);
-        if self.shape.float {
+        if self.options.float {
             let d = u32::from(self.destination());
             self.code.wide(0xEEF1_0A10 | d << 12); // vmrs
         }

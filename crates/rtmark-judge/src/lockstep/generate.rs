@@ -5,7 +5,7 @@
 //! call), then a checkpoint. Nothing generated is UNPREDICTABLE, and every program ends.
 
 use super::code::Code;
-use super::harness::{self, Harness, Shape};
+use super::harness::{self, Harness, ProgramOptions};
 use super::layout::Layout;
 use super::patterns::{self, Pattern, Patterns};
 use crate::random::Random;
@@ -14,7 +14,7 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub seed: u64,
-    pub shape: Shape,
+    pub options: ProgramOptions,
     pub layout: Layout,
     pub harness: Harness,
     /// The requested size in bytes.
@@ -81,7 +81,7 @@ const LEAVES: u32 = 16;
 pub struct Generator {
     pub(super) code: Code,
     pub(super) random: Random,
-    pub(super) shape: Shape,
+    pub(super) options: ProgramOptions,
     pub(super) layout: Layout,
     pub(super) patterns: Patterns,
     /// The low register that points into the window, and whether it is aligned.
@@ -99,16 +99,16 @@ pub struct Generator {
 
 impl Generator {
     /// Writes the program of a seed, of about this many bytes.
-    pub fn program(shape: Shape, seed: u64, bytes: u32) -> Program {
-        let layout = Layout::of(shape.core);
+    pub fn program(options: ProgramOptions, seed: u64, bytes: u32) -> Program {
+        let layout = Layout::of(options.core);
         let mut code = Code::new(0);
-        let harness = harness::write(&mut code, shape, &layout);
+        let harness = harness::write(&mut code, options, &layout);
         let mut generator = Self {
             code,
             random: Random::new(seed),
-            shape,
+            options,
             layout,
-            patterns: Patterns::new(shape),
+            patterns: Patterns::new(options),
             pointer: 7,
             aligned: true,
             reserved: 0,
@@ -119,7 +119,7 @@ impl Generator {
         };
         let blocks = generator.write(&harness, bytes.min(layout.code - 0x1000));
         let image = generator.code.bytes();
-        Program { seed, shape, layout, harness, bytes, image, blocks }
+        Program { seed, options, layout, harness, bytes, image, blocks }
     }
 
     fn write(&mut self, harness: &Harness, bytes: u32) -> Vec<Block> {
@@ -142,7 +142,7 @@ impl Generator {
 
     /// Constants with a branch around them.
     fn write_table(&mut self) {
-        let over = self.code.hole();
+        let over = self.code.placeholder();
         self.code.half(0xE000);
         self.code.align(4);
         self.table = self.code.here();
@@ -154,7 +154,7 @@ impl Generator {
     }
 
     fn write_leaves(&mut self) {
-        let over = self.code.hole();
+        let over = self.code.placeholder();
         let mainline = self.is_mainline();
         // The leaves outgrow a short branch only with 32-bit instructions.
         if mainline {
@@ -182,7 +182,7 @@ impl Generator {
         self.reserved = 0;
         self.take_pointer();
         self.memory = true;
-        if self.shape.float && self.random.chance(1, 2) {
+        if self.options.float && self.random.chance(1, 2) {
             self.set_float_mode();
         }
         for _ in 0..8 + self.random.below(9) {
@@ -208,7 +208,7 @@ impl Generator {
     }
 
     pub(super) fn is_mainline(&self) -> bool {
-        self.shape.core.is_mainline()
+        self.options.core.is_mainline()
     }
 
     /// Returns a number that is more often a special value than a uniform choice would be.
@@ -292,7 +292,7 @@ impl Generator {
 
     /// One instruction that is allowed anywhere, including IT blocks.
     pub(super) fn simple(&mut self) {
-        let kinds = if self.shape.float { 20 } else { 14 };
+        let kinds = if self.options.float { 20 } else { 14 };
         match self.random.below(kinds) {
             0..=2 if self.memory => self.memory_access(),
             0..=6 if self.is_mainline() => self.emit_one(|patterns| &patterns.wide),
@@ -311,7 +311,7 @@ impl Generator {
             5 if !self.patterns.wide_ordered.is_empty() && self.aligned => {
                 self.emit_one(|patterns| &patterns.wide_ordered);
             }
-            3 | 4 if self.shape.float && self.aligned => {
+            3 | 4 if self.options.float && self.aligned => {
                 self.emit_one(|patterns| &patterns.float_memory);
             }
             _ => self.emit_one(|patterns| &patterns.narrow_memory),

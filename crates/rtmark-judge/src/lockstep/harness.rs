@@ -13,7 +13,7 @@ use super::layout::Layout;
 /// What a program contains besides integer code, and how often it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "what a program may contain, each by itself")]
-pub struct Shape {
+pub struct ProgramOptions {
     /// The core.
     pub core: CoreKind,
     /// Floating-point instructions; otherwise the FPU stays off.
@@ -21,11 +21,11 @@ pub struct Shape {
     /// Faults, and handlers that record what they see.
     pub faults: bool,
     /// Print the records of exceptions, and nothing else.
-    pub notes_each: bool,
+    pub prints_notes: bool,
     /// The number of passes over the random code.
     pub passes: u32,
     /// Print the window after every record, to find the store that went wrong.
-    pub window_each: bool,
+    pub prints_window: bool,
 }
 
 /// Offsets of the harness' variables.
@@ -50,7 +50,7 @@ const COMMON: [&str; 22] = [
 const MAINLINE: [&str; 2] = ["basepri", "faultmask"];
 const V8M: [&str; 2] = ["msplim", "psplim"];
 
-impl Shape {
+impl ProgramOptions {
     /// Whether the core has the DSP extension, and with it the GE flags.
     pub fn has_dsp(self) -> bool {
         self.core.has_dsp()
@@ -91,12 +91,12 @@ impl Shape {
     }
 
     fn records_in_log(self, layout: &Layout) -> u32 {
-        if self.window_each { 1 } else { layout.log_size / self.record_size() }
+        if self.prints_window { 1 } else { layout.log_size / self.record_size() }
     }
 
     /// The sizes in which a run prints: records, then the window, again and again.
     pub fn record_stride(self, layout: &Layout) -> u32 {
-        self.record_size() + if self.window_each { layout.window_size } else { 0 }
+        self.record_size() + if self.prints_window { layout.window_size } else { 0 }
     }
 }
 
@@ -125,12 +125,12 @@ const BKPT_SEMIHOSTING: u16 = 0xBEAB;
 const BX_LR: u16 = 0x4770;
 
 /// Writes the vector table and the harness; random code follows at [`RANDOM_CODE`].
-pub fn write(code: &mut Code, shape: Shape, layout: &Layout) -> Harness {
+pub fn write(code: &mut Code, options: ProgramOptions, layout: &Layout) -> Harness {
     let table = code.here();
     // The table needs addresses that are known only afterwards, so its size is determined first.
     let mut trial = code.clone();
-    let vectors = write_once(&mut trial, shape, layout, [0; 16]).1;
-    let (harness, again) = write_once(code, shape, layout, vectors);
+    let vectors = write_once(&mut trial, options, layout, [0; 16]).1;
+    let (harness, again) = write_once(code, options, layout, vectors);
     debug_assert_eq!(vectors, again);
     debug_assert_eq!(table, 0);
     code.pad_to(RANDOM_CODE);
@@ -139,7 +139,7 @@ pub fn write(code: &mut Code, shape: Shape, layout: &Layout) -> Harness {
 
 fn write_once(
     code: &mut Code,
-    shape: Shape,
+    options: ProgramOptions,
     layout: &Layout,
     vectors: [u32; 16],
 ) -> (Harness, [u32; 16]) {
@@ -155,10 +155,10 @@ fn write_once(
         found[exception] = fault;
     }
     found[11] = code.here() | 1;
-    write_svc_handler(code, shape, layout);
+    write_svc_handler(code, options, layout);
     found[14] = code.here() | 1;
     write_pendsv_handler(code, layout);
-    let handlers = shape.faults.then(|| faults::write_handlers(code, shape, layout));
+    let handlers = options.faults.then(|| faults::write_handlers(code, options, layout));
     if let Some(handlers) = handlers {
         found[3..=7].fill(handlers.fault);
         found[11] = handlers.supervisor_call;
@@ -173,7 +173,7 @@ fn write_once(
     code.load_literal(3, layout.log);
     code.half(0x1AD2); // subs r2, r2, r3
     store(code, 3, 1, POSITION);
-    if !shape.notes_each {
+    if !options.prints_notes {
         write_print(code);
     }
     code.half(BX_LR);
@@ -181,15 +181,15 @@ fn write_once(
     code.load_literal(1, layout.variables);
     code.load_literal(3, layout.window);
     code.load_literal(2, layout.window_size);
-    if !shape.notes_each {
+    if !options.prints_notes {
         write_print(code);
     }
     code.half(BX_LR);
     code.write_literals();
 
-    let (checkpoint, checkpoint_end) = write_checkpoint(code, shape, layout, flush, dump);
+    let (checkpoint, checkpoint_end) = write_checkpoint(code, options, layout, flush, dump);
     found[1] = code.here() | 1;
-    write_start(code, shape, layout);
+    write_start(code, options, layout);
     (Harness { checkpoint, checkpoint_end, flush, dump, handlers }, found)
 }
 
@@ -209,7 +209,7 @@ pub fn exit(code: &mut Code, reason: u32) {
 }
 
 /// Mixes what the handler sees into a hash and hands it back in r0 and the flags.
-fn write_svc_handler(code: &mut Code, shape: Shape, layout: &Layout) {
+fn write_svc_handler(code: &mut Code, options: ProgramOptions, layout: &Layout) {
     code.halves(&[
         0x4670, // mov r0, lr
         0x2104, // movs r1, #4
@@ -241,7 +241,7 @@ fn write_svc_handler(code: &mut Code, shape: Shape, layout: &Layout) {
         0x1852, // adds r2, r2, r1
         0x6142, // str r2, [r0, #20]: the caller's lr
     ]);
-    let flags = match (shape.core.is_mainline(), shape.has_dsp()) {
+    let flags = match (options.core.is_mainline(), options.has_dsp()) {
         (false, _) => 0xF000_0000,
         (true, false) => 0xF800_0000,
         (true, true) => 0xF80F_0000,
@@ -253,7 +253,7 @@ fn write_svc_handler(code: &mut Code, shape: Shape, layout: &Layout) {
         0x404A, // eors r2, r1
         0x61C2, // str r2, [r0, #28]: the caller's flags
     ]);
-    if shape.float {
+    if options.float {
         // vadd.f32 s0, s1, s2 and vadd.f32 s16, s17, s3: the first is saved, the second is not.
         code.wide(0xEE30_0A81);
         code.wide(0xEE38_8AA1);
@@ -279,12 +279,12 @@ fn write_pendsv_handler(code: &mut Code, layout: &Layout) {
 
 fn write_checkpoint(
     code: &mut Code,
-    shape: Shape,
+    options: ProgramOptions,
     layout: &Layout,
     flush: u32,
     dump: u32,
 ) -> (u32, u32) {
-    let mainline = shape.core.is_mainline();
+    let mainline = options.core.is_mainline();
     let start = code.here();
     code.halves(&[0xF3EF, 0x8000]); // mrs r0, apsr
     code.load_literal(1, layout.variables);
@@ -314,27 +314,27 @@ fn write_checkpoint(
     if mainline {
         code.halves(&[0xF3EF, 0x8411, 0xF3EF, 0x8513, 0xC230]); // basepri, faultmask
     }
-    if shape.is_v8m() {
+    if options.is_v8m() {
         code.halves(&[0xF3EF, 0x840A, 0xF3EF, 0x850B, 0xC230]); // msplim, psplim
     }
-    if shape.faults {
+    if options.faults {
         code.half(0x3100 | faults::NOTES as u16); // adds r1, #
         for _ in 0..4 {
             code.halves(&[0xC978, 0xC278]); // ldmia r1!, {r3-r6}; stmia r2!, {r3-r6}
         }
         code.half(0x3900 | (faults::NOTES + 64) as u16); // subs r1, #
     }
-    if shape.float {
+    if options.float {
         code.halves(&[0xECA2, 0x0A20, 0xEEF1, 0x4A10, 0xC210]); // vstmia r2!, {s0-s31}; fpscr
     }
     store(code, 2, 1, POSITION);
-    let full = layout.log + shape.records_in_log(layout) * shape.record_size();
+    let full = layout.log + options.records_in_log(layout) * options.record_size();
     code.load_literal(3, full);
     code.half(0x429A); // cmp r2, r3
-    let not_full = code.hole();
+    let not_full = code.placeholder();
     code.half(0xD100);
     code.call(flush);
-    if shape.window_each {
+    if options.prints_window {
         code.call(dump);
     }
     code.fill(not_full);
@@ -342,7 +342,7 @@ fn write_checkpoint(
     load(code, 0, 1, SAVED_LR);
     code.half(0x4686); // mov lr, r0
     load(code, 0, 1, SAVED_APSR);
-    let flags = if shape.has_dsp() { 0x8C00 } else { 0x8800 };
+    let flags = if options.has_dsp() { 0x8C00 } else { 0x8800 };
     code.halves(&[0xF380, flags]); // msr apsr, r0
     let end = code.here();
     code.half(0xBDFF); // pop {r0-r7, pc}
@@ -351,7 +351,7 @@ fn write_checkpoint(
 }
 
 /// Fills RAM, opens the console, sets up the stacks and the FPU.
-fn write_start(code: &mut Code, shape: Shape, layout: &Layout) {
+fn write_start(code: &mut Code, options: ProgramOptions, layout: &Layout) {
     code.load_literal(0, layout.variables);
     code.load_literal(1, layout.main_stack);
     code.load_literal(2, 0x9E37_79B9);
@@ -366,18 +366,18 @@ fn write_start(code: &mut Code, shape: Shape, layout: &Layout) {
         0xD3F8, // blo
     ]);
     // SYS_OPEN(":tt", "w"): the block is name, mode, length, then the name.
-    let block = code.hole();
+    let block = code.placeholder();
     code.half(0xA100); // adr r1, block
     code.halves(&[0x2001, BKPT_SEMIHOSTING]);
     code.load_literal(1, layout.variables);
     store(code, 0, 1, HANDLE);
     code.load_literal(0, layout.log);
     store(code, 0, 1, POSITION);
-    code.load_literal(0, shape.passes);
+    code.load_literal(0, options.passes);
     store(code, 0, 1, PASSES);
     code.load_literal(0, layout.process_stack);
     code.halves(&[0xF380, 0x8809]); // msr psp, r0
-    if shape.float {
+    if options.float {
         code.load_literal(0, 0xE000_ED88); // CPACR
         code.load_literal(1, 0x00F0_0000);
         code.halves(&[0x6001, 0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F]); // str; dsb; isb
@@ -401,7 +401,7 @@ pub fn write_pass_end(code: &mut Code, harness: &Harness, layout: &Layout) {
     load(code, 0, 1, PASSES);
     code.half(0x3801); // subs r0, #1
     store(code, 0, 1, PASSES);
-    let last = code.hole();
+    let last = code.placeholder();
     code.half(0xD000);
     code.load_literal(0, RANDOM_CODE | 1);
     code.half(0x4700);

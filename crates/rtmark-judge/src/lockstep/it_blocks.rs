@@ -60,7 +60,7 @@ impl Generator {
     fn it_block_behind_address(&mut self, write: impl FnOnce(&mut Self, u8)) {
         let by = self.low();
         self.code.align(4);
-        let adr = self.code.hole();
+        let adr = self.code.placeholder();
         self.code.half(0xA000 | u16::from(by) << 8);
         self.code.half(0x3001 | u16::from(by) << 8); // adds: the Thumb bit
         write(self, by);
@@ -107,14 +107,14 @@ impl Generator {
             self.code.call(target);
             return self.take_pointer();
         }
-        let hole = self.code.hole();
+        let placeholder = self.code.placeholder();
         if self.random.chance(1, 2) {
             self.code.half(0xE000);
         } else {
             self.code.wide(0xF000_9000);
         }
         self.simples(1, 3);
-        self.code.fill(hole);
+        self.code.fill(placeholder);
     }
 
     /// One instruction that is allowed anywhere in an IT block.
@@ -129,7 +129,7 @@ impl Generator {
     /// LDM, STM, VLDM or VSTM at the pointer, which stays.
     fn several_words(&mut self) {
         let base = u32::from(self.pointer) << 16;
-        if self.shape.float && self.random.chance(1, 2) {
+        if self.options.float && self.random.chance(1, 2) {
             let count = 1 + self.random.below(8);
             let first = self.random.below(32 - count);
             let load = self.random.below(2) << 20;

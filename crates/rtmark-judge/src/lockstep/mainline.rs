@@ -22,12 +22,12 @@ const FLOAT_OPERATIONS: &[u32] = &[
 
 impl Generator {
     pub(super) fn wide_skip(&mut self) {
-        let hole = self.code.hole();
+        let placeholder = self.code.placeholder();
         let condition = u32::from(self.condition());
         let always = self.random.chance(1, 4);
         self.code.wide(if always { 0xF000_9000 } else { 0xF000_8000 | condition << 22 });
         self.simples(1, 4);
-        self.code.fill(hole);
+        self.code.fill(placeholder);
     }
 
     /// TBB or TBH into one of a few places.
@@ -157,7 +157,7 @@ impl Generator {
     pub(super) fn flags_of_extensions(&mut self) {
         let n = u16::from(self.source());
         let masks: &[u16] =
-            if self.shape.has_dsp() { &[0x8400, 0x8800, 0x8C00] } else { &[0x8800] };
+            if self.options.has_dsp() { &[0x8400, 0x8800, 0x8C00] } else { &[0x8800] };
         let mask = *self.random.pick(masks);
         self.code.halves(&[0xF380 | n, mask]);
         self.mrs(0);

@@ -24,9 +24,9 @@ use std::time::Duration;
 use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Stop, Watch};
 
 use crate::qemu::{Qemu, QemuError, Scratch};
-use crate::sides::Ended;
+use crate::sides::RunResult;
 use generate::{Generator, Program};
-pub use harness::Shape;
+pub use harness::ProgramOptions;
 use layout::Layout;
 
 /// The time limit of QEMU for one program.
@@ -112,15 +112,15 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, Locks
     let mut score = Score::default();
     while score.instructions < plan.instructions {
         let seed = plan.seed + score.programs;
-        let shape = Shape {
+        let options = ProgramOptions {
             core: plan.core,
             float: plan.core.has_fpu() && seed % 2 == 1,
             faults: plan.core.is_mainline() && seed % 4 >= 2,
-            notes_each: false,
+            prints_notes: false,
             passes: plan.passes,
-            window_each: false,
+            prints_window: false,
         };
-        let program = Generator::program(shape, seed, plan.bytes);
+        let program = Generator::program(options, seed, plan.bytes);
         compare(&program, &mut score)?;
         score.programs += 1;
         progress(&score);
@@ -130,7 +130,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, Locks
 
 /// A machine that is about to run a program.
 fn machine(program: &Program) -> Machine {
-    let mut machine = Machine::new(&program.layout.soc(program.shape.core));
+    let mut machine = Machine::new(&program.layout.soc(program.options.core));
     machine.set_fault_policy(FaultPolicy::Deliver);
     // The image fits, because the generator stays within the layout's code memory.
     let ready = machine.poke(0, &program.image).is_ok() && machine.reset().is_ok();
@@ -139,7 +139,7 @@ fn machine(program: &Program) -> Machine {
 }
 
 struct Run {
-    ended: Ended,
+    ended: RunResult,
     instructions: u64,
 }
 
@@ -155,7 +155,7 @@ fn simulate(program: &Program) -> Run {
             machine.watch(Watch::Return(exception));
         }
     }
-    let ended = Ended::of(&mut machine, MOST_CYCLES);
+    let ended = RunResult::of(&mut machine, MOST_CYCLES);
     let (mut instructions, mut last) = (0u64, None::<u64>);
     let (mut depth, mut entered, mut in_handlers) = (0u32, 0u64, 0u64);
     for hit in machine.take_hits() {
@@ -190,9 +190,9 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     let scratch = Scratch::new(&program.image)?;
     let qemu = start(program, &scratch)?;
     let Run { ended: ours, instructions } = simulate(program);
-    let alike = ours.is_told_alike(machine(program), MOST_CYCLES);
+    let alike = ours.matches_observed_run(machine(program), MOST_CYCLES);
     let theirs = qemu.finish(DEADLINE)?;
-    let (core, seed) = (program.shape.core, program.seed);
+    let (core, seed) = (program.options.core, program.seed);
     if !alike {
         return Err(LockstepError::Modes { core, seed });
     }
@@ -202,7 +202,7 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
         }
         score.instructions += instructions;
         score.words += ours.console.len() as u64 / 4;
-        let passes = u64::from(program.shape.passes);
+        let passes = u64::from(program.options.passes);
         score.checkpoints += program.blocks.len() as u64 * passes;
         return Ok(());
     }
@@ -222,13 +222,13 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
         }
     }
     text += &theirs.messages;
-    if program.shape.faults {
+    if program.options.faults {
         text += &first_exception(program)?;
     }
-    if !program.shape.window_each {
+    if !program.options.prints_window {
         // Run again, with the window printed each time: a load may only reveal what a store did.
-        let shape = Shape { window_each: true, ..program.shape };
-        let closer = Generator::program(shape, program.seed, program.bytes);
+        let options = ProgramOptions { prints_window: true, ..program.options };
+        let closer = Generator::program(options, program.seed, program.bytes);
         compare(&closer, &mut Score::default())?;
     }
     Err(LockstepError::Diverged(text))
@@ -236,8 +236,8 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
 
 /// Describes the first exception that the two sides see differently.
 fn first_exception(program: &Program) -> Result<String, LockstepError> {
-    let shape = Shape { notes_each: true, ..program.shape };
-    let program = Generator::program(shape, program.seed, program.bytes);
+    let options = ProgramOptions { prints_notes: true, ..program.options };
+    let program = Generator::program(options, program.seed, program.bytes);
     let scratch = Scratch::new(&program.image)?;
     let qemu = start(&program, &scratch)?;
     let ours = simulate(&program).ended.console;
@@ -256,18 +256,18 @@ fn first_exception(program: &Program) -> Result<String, LockstepError> {
 }
 
 /// The location of a byte in the log: the pass, the record in it, the offset in the record.
-struct Place {
+struct LogLocation {
     pass: usize,
     record: usize,
     within: usize,
 }
 
-fn place(program: &Program, offset: usize) -> Place {
-    let stride = program.shape.record_stride(&program.layout) as usize;
+fn place(program: &Program, offset: usize) -> LogLocation {
+    let stride = program.options.record_stride(&program.layout) as usize;
     let records = program.blocks.len();
     let pass_length = records * stride + program.layout.window_size as usize;
     let (pass, offset) = (offset / pass_length, offset % pass_length);
-    Place {
+    LogLocation {
         pass,
         record: (offset / stride).min(records),
         within: offset - (offset / stride).min(records) * stride,
@@ -289,18 +289,18 @@ fn describe(program: &Program, ours: &[u8], theirs: &[u8]) -> String {
     let at = place(program, offset);
     let mut text = format!(
         "{} and QEMU's {} differ: seed {}, pass {}, ",
-        program.shape.core, program.layout.machine, program.seed, at.pass
+        program.options.core, program.layout.machine, program.seed, at.pass
     );
     let Some(block) = program.blocks.get(at.record) else {
         let _ = writeln!(text, "window at {:#x} ", program.layout.window + at.within as u32);
         return text;
     };
     let _ = writeln!(text, "block {} at {:#x} to {:#x}", at.record, block.start, block.end);
-    if let Some(within) = (at.within as u32).checked_sub(program.shape.record_size()) {
+    if let Some(within) = (at.within as u32).checked_sub(program.options.record_size()) {
         let _ = writeln!(text, "  window at {:#x}; one of", program.layout.window + within);
         return text + &trace::listing(program, (block.end & !1) - 8);
     }
-    let names = program.shape.record_names();
+    let names = program.options.record_names();
     let start = offset - at.within;
     for (index, name) in names.iter().enumerate() {
         let (mine, other) = (word(ours, start + index * 4), word(theirs, start + index * 4));

@@ -7,7 +7,7 @@
 //! manual calls UNPREDICTABLE or undefined.
 
 use super::double;
-use super::harness::Shape;
+use super::harness::ProgramOptions;
 
 /// Whether the bits, with everything filled in, may be executed.
 pub type Rule = fn(u32) -> bool;
@@ -438,32 +438,32 @@ pub fn float_of_other_profiles() -> (Vec<Pattern>, Vec<Pattern>) {
 
 impl Patterns {
     /// The patterns of a program's core.
-    pub fn new(shape: Shape) -> Self {
+    pub fn new(options: ProgramOptions) -> Self {
         let narrow = NARROW.iter().map(|&text| Pattern { text, rule: has_high_register });
         let mut patterns =
             Self { narrow: narrow.collect(), narrow_memory: all(NARROW_MEMORY), ..Self::default() };
-        if shape.core.is_mainline() {
+        if options.core.is_mainline() {
             patterns.wide =
                 [ruled(IMMEDIATE), ruled(REGISTER), all(MULTIPLY), ruled(SPECIAL)].concat();
             patterns.wide_memory = all(WIDE_MEMORY);
             patterns.aligned_memory = all(ALIGNED_MEMORY);
         }
-        if shape.has_dsp() {
+        if options.has_dsp() {
             let dsp = [ruled(DSP), all(PARALLEL), all(DSP_MULTIPLY), ruled(SPECIAL_DSP)];
             patterns.wide.extend(dsp.concat());
         }
-        if shape.float {
+        if options.float {
             patterns.float = ruled(FLOAT);
             patterns.float_memory = all(FLOAT_MEMORY);
         }
-        if shape.is_v8m() {
+        if options.is_v8m() {
             patterns.wide_ordered = all(ORDERED);
         }
-        if shape.float && (shape.is_v8m() || shape.has_doubles()) {
+        if options.float && (options.is_v8m() || options.has_doubles()) {
             patterns.float.extend(all(FLOAT_V5));
             patterns.float_unconditional = all(FLOAT_UNCONDITIONAL);
         }
-        if shape.has_doubles() {
+        if options.has_doubles() {
             let (anywhere, unconditional) = double::patterns();
             patterns.float.extend(anywhere);
             patterns.float_unconditional.extend(unconditional);

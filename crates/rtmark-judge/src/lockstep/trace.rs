@@ -46,7 +46,7 @@ pub fn locate(program: &Program, block: Block, pass: usize) -> Result<String, Qe
     for state in &theirs[guilty.saturating_sub(7)..=guilty] {
         let _ = writeln!(text, "    {}", disassemble(program, state.0[PC]));
     }
-    let names = names(program.shape.float);
+    let names = names(program.options.float);
     let empty = State(Vec::new());
     let (mine, other) = (ours.get(at).unwrap_or(&empty), &theirs[at]);
     for (index, name) in names.iter().enumerate() {
@@ -120,7 +120,7 @@ fn ours(program: &Program, block: Block, most: usize) -> Vec<State> {
     while states.len() < most {
         let before = range
             .contains(&machine.register(Register::Pc))
-            .then(|| (state(&machine, program.shape.float), machine.instructions()));
+            .then(|| (state(&machine, program.options.float), machine.instructions()));
         let stop = machine.run(Cycles(machine.cycles().0 + 1));
         // A state that begins with an exception has not executed the instruction yet.
         if let Some((state, executed)) = before
@@ -150,13 +150,13 @@ fn theirs(program: &Program, block: Block) -> Result<Vec<State>, QemuError> {
     let image = Scratch::new(&program.image)?;
     let log = Scratch::new(&[])?;
     let range = format!("{:#x}..{:#x}", block.start, block.end & !1);
-    let items = if program.shape.float { "cpu,fpu,nochain" } else { "cpu,nochain" };
+    let items = if program.options.float { "cpu,fpu,nochain" } else { "cpu,nochain" };
     let path = log.path().to_string_lossy().into_owned();
     let extra = ["-singlestep", "-d", items, "-dfilter", &range, "-D", &path];
     Qemu::start(program.layout.machine, image.path(), program.layout.vectors, &extra)?
         .finish(DEADLINE)?;
     let text = std::fs::read_to_string(log.path())?;
-    Ok(parse(&text, program.shape.float))
+    Ok(parse(&text, program.options.float))
 }
 
 /// Reads `R00=… R01=…`, `XPSR=…`, `s00=… s01=…`, `FPSCR: …`.

@@ -11,18 +11,18 @@ const PSP: u16 = 9;
 impl Generator {
     /// Writes one unit.
     pub(super) fn unit(&mut self) {
-        let kinds = match (self.is_mainline(), self.shape.float) {
+        let kinds = match (self.is_mainline(), self.options.float) {
             (false, _) => 32,
             (true, false) => 52,
             (true, true) => 66,
         };
-        if self.shape.faults && self.random.chance(1, 4) {
+        if self.options.faults && self.random.chance(1, 4) {
             return self.fault_unit();
         }
-        if self.shape.has_doubles() && self.random.chance(1, 8) {
+        if self.options.has_doubles() && self.random.chance(1, 8) {
             return self.double_unit();
         }
-        if self.shape.is_v8m() && self.random.chance(1, 12) {
+        if self.options.is_v8m() && self.random.chance(1, 12) {
             return self.v8m_unit();
         }
         match self.random.below(kinds) {
@@ -82,7 +82,7 @@ impl Generator {
 
     /// A branch forward over a few instructions.
     fn skip(&mut self) {
-        let hole = self.code.hole();
+        let placeholder = self.code.placeholder();
         let condition = self.condition();
         let always = self.random.chance(1, 8);
         let compares = self.is_mainline() && self.random.chance(1, 3);
@@ -94,7 +94,7 @@ impl Generator {
             _ => 0xD000 | condition << 8,
         });
         self.simples(1, 3);
-        self.code.fill(hole);
+        self.code.fill(placeholder);
     }
 
     /// A loop of a few turns.
@@ -105,9 +105,9 @@ impl Generator {
         let top = self.code.here();
         self.keeping(counter, |generator| generator.simples(1, 3));
         self.code.half(0x3801 | u16::from(counter) << 8); // subs
-        let hole = self.code.hole();
+        let placeholder = self.code.placeholder();
         self.code.half(0xD100); // bne
-        self.code.aim(hole, top);
+        self.code.bind(placeholder, top);
     }
 
     /// Loads and stores with a register as offset.
@@ -214,7 +214,7 @@ impl Generator {
         // The return address travels by way of LR.
         let carrier = self.low();
         self.code.align(4);
-        let adr = self.code.hole();
+        let adr = self.code.placeholder();
         self.code.half(0xA000 | u16::from(carrier) << 8);
         self.code.half(0x3001 | u16::from(carrier) << 8); // adds: the Thumb bit
         self.code.half(0x4686 | u16::from(carrier) << 3); // mov lr, carrier
@@ -253,7 +253,7 @@ impl Generator {
             return;
         }
         self.code.align(4);
-        let adr = self.code.hole();
+        let adr = self.code.placeholder();
         self.code.half(0xA000 | by << 8);
         match kind {
             2 => self.code.half(0x4687 | by << 3), // mov pc, without a Thumb bit
@@ -371,14 +371,14 @@ impl Generator {
 
     /// CONTROL.FPCA, written by software.
     pub(super) fn live_or_not(&mut self) -> u16 {
-        if self.shape.float { self.random.below(2) as u16 * 4 } else { 0 }
+        if self.options.float { self.random.below(2) as u16 * 4 } else { 0 }
     }
 
     /// Emits what must follow a write of CONTROL.
     pub(super) fn follow_control(&mut self, live: u16) {
         self.code.halves(&[0xF3BF, 0x8F6F]); // isb
         // On ARMv8-M that ends the Secure program's floating-point state in any case.
-        if self.shape.float && (live == 0 || self.shape.is_v8m()) {
+        if self.options.float && (live == 0 || self.options.is_v8m()) {
             if self.random.chance(1, 2) {
                 self.supervisor_call();
             }

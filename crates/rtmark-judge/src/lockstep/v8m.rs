@@ -11,7 +11,7 @@ const PSPLIM: u16 = 11;
 
 impl Generator {
     pub(super) fn v8m_unit(&mut self) {
-        match self.random.below(if self.shape.float { 10 } else { 6 }) {
+        match self.random.below(if self.options.float { 10 } else { 6 }) {
             0 => self.stack_limits(),
             1 | 2 => self.test_target(),
             3 => self.security(),
@@ -51,7 +51,7 @@ impl Generator {
         }
         let by = u16::from(self.low());
         self.code.align(4);
-        let adr = self.code.hole();
+        let adr = self.code.placeholder();
         self.code.half(0xA000 | by << 8);
         self.code.half(0x3001 | by << 8); // adds: Secure
         self.code.half(if self.random.chance(1, 2) { 0x4704 } else { 0x4784 } | by << 3);

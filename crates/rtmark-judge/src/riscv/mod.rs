@@ -14,7 +14,7 @@ use rtmark_sim::{CoreKind, Cycles, Machine, Soc};
 
 use crate::lockstep::{LockstepError, Score};
 use crate::qemu::{Emulator, Qemu, Scratch};
-use crate::sides::{Ended, words};
+use crate::sides::{RunResult, words};
 use generate::{BASE, NOTE, Program};
 
 /// The time limit of QEMU for one program.
@@ -66,8 +66,8 @@ fn compare(program: &Program, seed: u64) -> Result<u64, LockstepError> {
     let scratch = Scratch::new(&program.image)?;
     let extra = ["-bios", "none", "-cpu", CPU];
     let qemu = Qemu::start_on(Emulator::RiscV, MACHINE, scratch.path(), BASE, &extra)?;
-    let ours = Ended::of(&mut machine(program), MOST_CYCLES);
-    if !ours.is_told_alike(machine(program), MOST_CYCLES) {
+    let ours = RunResult::of(&mut machine(program), MOST_CYCLES);
+    if !ours.matches_observed_run(machine(program), MOST_CYCLES) {
         return Err(LockstepError::Modes { core, seed });
     }
     let theirs = qemu.finish(DEADLINE)?;

@@ -121,8 +121,8 @@ impl Bench {
                 return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
             }
             match trace.note(line.trim_end()) {
-                Some(Told::More) => {}
-                Some(Told::Over) => return Ok(trace),
+                Some(LineKind::Continues) => {}
+                Some(LineKind::Ends) => return Ok(trace),
                 None => return Err(BenchError::Answer(line.trim_end().to_owned())),
             }
         }
@@ -138,14 +138,14 @@ impl Drop for Bench {
 }
 
 /// Tells whether a line was the last of an answer.
-enum Told {
-    More,
-    Over,
+enum LineKind {
+    Continues,
+    Ends,
 }
 
 impl Trace {
     /// Parses a line of an answer; returns `None` if it is not valid.
-    fn note(&mut self, line: &str) -> Option<Told> {
+    fn note(&mut self, line: &str) -> Option<LineKind> {
         let mut words = line.split(' ');
         let what = words.next()?;
         let mut number = || u64::from_str_radix(words.next()?, 16).ok();
@@ -164,11 +164,11 @@ impl Trace {
             "t" => self.entered.push(number()?),
             "end" => {
                 self.ended = true;
-                return Some(Told::Over);
+                return Some(LineKind::Ends);
             }
-            "late" => return Some(Told::Over),
+            "late" => return Some(LineKind::Ends),
             _ => return None,
         }
-        Some(Told::More)
+        Some(LineKind::Continues)
     }
 }

@@ -1,6 +1,6 @@
 //! Runs the same programs on the model, and determines how far both agree.
 
-use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, RiscV, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PipelineObserver, PortWaits, RiscV, TrapKind};
 use rtmark_sim::{Cycles, FaultPolicy, Machine, Soc};
 
 use super::bench::{Retired, Trace};
@@ -35,7 +35,7 @@ struct Model {
     wanted: usize,
 }
 
-impl Follow for Model {
+impl PipelineObserver for Model {
     fn left(&mut self, pc: u32, cycle: u64) {
         let (rd, value) = self.wrote.take().unwrap_or_default();
         self.retired.push(Retired { cycle, pc, traps: false, rd, value });
@@ -45,15 +45,15 @@ impl Follow for Model {
         self.wrote = Some((register, value));
     }
 
-    fn trapped(&mut self, what: Trapped, cycle: u64, _return_to: u32) {
+    fn trapped(&mut self, what: TrapKind, cycle: u64, _return_to: u32) {
         match what {
-            Trapped::Exception(_) => {
+            TrapKind::Exception(_) => {
                 if let Some(last) = self.retired.last_mut() {
                     last.traps = true;
                 }
             }
-            Trapped::Interrupt(_) => self.entered.push(cycle),
-            Trapped::Return => {}
+            TrapKind::Interrupt(_) => self.entered.push(cycle),
+            TrapKind::Return => {}
         }
     }
 
@@ -102,7 +102,7 @@ pub fn compare(program: &Program, waits: (u8, u8), rtl: &Trace) -> Match {
     let mut machine = machine(program, waits);
     let mut model = Model { wanted: rtl.retired.len(), ..Model::default() };
     let end = rtl.retired.last().map_or(0, |last| last.cycle) + 1000;
-    core(&mut machine).run_followed(Cycles(end), &mut model);
+    core(&mut machine).run_with_observer(Cycles(end), &mut model);
     // The exception of the last instruction, if any, is not waited for.
     let mut agreement = Match {
         instructions: rtl.retired.len() as u64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use rtmark_judge::armr::text::{
-    Reading, all_narrow, compare_a32, compare_t32, some_a32, some_wide,
+    EncodingComparison, all_narrow, compare_a32, compare_t32, some_a32, some_wide,
 };
 
 /// Mnemonics that were added after Armv7-R, or with extensions that it cannot have.
@@ -13,7 +13,7 @@ const OTHERS: &[&str] = &[
     "mcrr2", "mrc2", "mrrc2", "smc", "stl", "stlb", "stlex", "stlexb", "stlexd", "stlexh", "stlh",
 ];
 
-fn assert_same(reading: &Reading, least: usize) {
+fn assert_same(reading: &EncodingComparison, least: usize) {
     // One of each kind is more informative than many of the same.
     let mut kinds = BTreeMap::new();
     let kind = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
@@ -35,21 +35,21 @@ fn assert_same(reading: &Reading, least: usize) {
 }
 
 #[test]
-fn every_halfword_is_the_same_instruction() {
+fn every_halfword_disassembles_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let reading = compare_t32(&all_narrow(), folder.path()).expect("the tools work");
     assert_same(&reading, 50_000);
 }
 
 #[test]
-fn a_dense_sample_of_wide_encodings_is_the_same() {
+fn a_dense_sample_of_wide_encodings_disassembles_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let reading = compare_t32(&some_wide(20, 1), folder.path()).expect("the tools work");
     assert_same(&reading, 35_000);
 }
 
 #[test]
-fn a_dense_sample_of_a32_is_the_same() {
+fn a_dense_sample_of_a32_disassembles_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let reading = compare_a32(&some_a32(20, 2), folder.path()).expect("the tools work");
     assert_same(&reading, 40_000);

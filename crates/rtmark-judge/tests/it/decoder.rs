@@ -26,7 +26,7 @@ fn assert_no_difference(core: CoreKind, agreement: &Agreement) {
 }
 
 #[test]
-fn every_halfword_agrees() {
+fn every_halfword_decodes_the_same() {
     for &core in CoreKind::CORTEX_M {
         let narrow = Comparison::new(core).all_narrow();
         assert_agreed(core, &narrow);
@@ -36,7 +36,7 @@ fn every_halfword_agrees() {
 }
 
 #[test]
-fn a_dense_sample_of_wide_encodings_agrees() {
+fn a_dense_sample_of_wide_encodings_decodes_the_same() {
     let samples = [
         (CoreKind::CortexM0, 100),
         (CoreKind::CortexM0Plus, 100),

@@ -23,14 +23,14 @@ fn assert_same(core: CoreKind, encodings: &[(u16, u16)]) -> usize {
 }
 
 #[test]
-fn every_halfword_reads_the_same() {
+fn every_halfword_disassembles_the_same() {
     for &core in CoreKind::CORTEX_M {
         assert!(assert_same(core, &all_narrow(core)) > 50_000);
     }
 }
 
 #[test]
-fn a_dense_sample_of_wide_encodings_reads_the_same() {
+fn a_dense_sample_of_wide_encodings_disassembles_the_same() {
     let samples = [
         (CoreKind::CortexM0, 25, 5_000),
         (CoreKind::CortexM0Plus, 25, 5_000),

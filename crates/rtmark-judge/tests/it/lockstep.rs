@@ -25,42 +25,42 @@ fn assert_in_lockstep(core: CoreKind, least: u64) {
 }
 
 #[test]
-fn cortex_m0_runs_as_qemu_does() {
+fn cortex_m0_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM0, 1_000_000);
 }
 
 #[test]
-fn cortex_m0plus_runs_as_qemu_does() {
+fn cortex_m0plus_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM0Plus, 1_000_000);
 }
 
 #[test]
-fn cortex_m3_runs_as_qemu_does() {
+fn cortex_m3_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM3, 2_000_000);
 }
 
 #[test]
-fn cortex_m4_runs_as_qemu_does() {
+fn cortex_m4_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM4, 1_000_000);
 }
 
 #[test]
-fn cortex_m4f_runs_as_qemu_does() {
+fn cortex_m4f_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM4F, 4_000_000);
 }
 
 #[test]
-fn cortex_m7_runs_as_qemu_does() {
+fn cortex_m7_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM7, 4_000_000);
 }
 
 #[test]
-fn cortex_m33_runs_as_qemu_does() {
+fn cortex_m33_matches_qemu() {
     assert_in_lockstep(CoreKind::CortexM33, 4_000_000);
 }
 
 #[test]
-fn hazard3_runs_as_qemu_does() {
+fn hazard3_matches_qemu() {
     if qemu::is_unwanted() {
         return;
     }
@@ -76,7 +76,7 @@ fn hazard3_runs_as_qemu_does() {
 }
 
 #[test]
-fn cortex_r5_runs_as_qemu_does() {
+fn cortex_r5_matches_qemu() {
     if qemu::is_unwanted() {
         return;
     }

@@ -190,7 +190,7 @@ fn trial(random: &mut Random, bench: &Bench) -> Vec<u32> {
 }
 
 #[test]
-fn random_regions_allow_what_they_allow_on_qemu() {
+fn random_protection_regions_match_qemu() {
     if qemu::is_unwanted() {
         return;
     }
@@ -256,7 +256,7 @@ fn program_of(case: &Case, enabled: u32) -> Firmware {
 }
 
 #[test]
-fn faults_are_told_as_on_qemu() {
+fn fault_reports_match_qemu() {
     if qemu::is_unwanted() {
         return;
     }
@@ -338,7 +338,7 @@ fn bits_program(count: u32) -> Firmware {
 }
 
 #[test]
-fn aliases_of_bits_are_what_they_are_on_qemu() {
+fn bit_band_aliases_match_qemu() {
     const COUNT: u32 = 400;
     if qemu::is_unwanted() {
         return;

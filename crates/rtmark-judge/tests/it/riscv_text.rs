@@ -92,7 +92,7 @@ fn is_reserved(half: u32) -> bool {
 }
 
 #[test]
-fn every_halfword_is_an_instruction_for_both_or_for_neither() {
+fn every_halfword_is_valid_for_both_or_neither() {
     let halves: Vec<u32> =
         (0..0x1_0000).filter(|it| it & 3 != 3 && !is_newer(*it) && !is_reserved(*it)).collect();
     let found = differing(&halves, |ours, theirs| ours.is_some() == theirs.is_some());

@@ -6,7 +6,7 @@ use std::path::Path;
 use rtmark_judge::rtl;
 
 #[test]
-fn the_ibex_is_exact_to_its_rtl() {
+fn the_ibex_matches_its_rtl_cycle_for_cycle() {
     let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rtl/ibex/bench");
     if !bench.is_file() {
         let mut say = std::io::stderr();

@@ -61,12 +61,12 @@ impl PreparedRun {
 
 /// The location of an instruction: in the program or in a handler, at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum CodePart {
     Thread,
     Handler(usize),
 }
 
-impl Part {
+impl CodePart {
     /// Parses a step as named in rows.
     fn parse(text: &str) -> Option<(Self, usize)> {
         let (part, step) = text.split_once(' ')?;
@@ -80,19 +80,19 @@ impl Part {
 
 /// What a run of a row showed.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct Observations {
     /// Counters' values when they were read.
-    readings: HashMap<(Part, usize), u32>,
+    readings: HashMap<(CodePart, usize), u32>,
     /// The registers loaded last, by number.
     loaded: HashMap<u8, u32>,
     /// What each exception interrupted: the first step not executed.
-    interrupted: Vec<(Part, usize)>,
+    interrupted: Vec<(CodePart, usize)>,
 }
 
-impl Shown {
+impl Observations {
     /// Returns by how much a counter, given its width, advanced between two steps that read it.
     pub fn difference(&self, from: &str, to: &str, counter: &str) -> Option<u64> {
-        let reading = |text| self.readings.get(&Part::parse(text)?).copied();
+        let reading = |text| self.readings.get(&CodePart::parse(text)?).copied();
         let passed = reading(to)?.wrapping_sub(reading(from)?);
         Some(u64::from(if counter == "CYCCNT" { passed } else { passed & 0xFF }))
     }
@@ -113,16 +113,16 @@ struct Run<'a> {
     thread: &'a [PathStep],
     handlers: &'a [Handler],
     /// The active parts, the interrupted ones first.
-    parts: Vec<Part>,
+    parts: Vec<CodePart>,
     entered: usize,
-    shown: Shown,
+    shown: Observations,
 }
 
 impl Run<'_> {
-    fn steps(&self, part: Part) -> &[PathStep] {
+    fn steps(&self, part: CodePart) -> &[PathStep] {
         match part {
-            Part::Thread => self.thread,
-            Part::Handler(number) => self.handlers.get(number).map_or(&[], |it| &it.steps),
+            CodePart::Thread => self.thread,
+            CodePart::Handler(number) => self.handlers.get(number).map_or(&[], |it| &it.steps),
         }
     }
 
@@ -131,7 +131,7 @@ impl Run<'_> {
     }
 
     /// Returns the location of the next instruction.
-    fn here(&self) -> Option<(Part, usize)> {
+    fn here(&self) -> Option<(CodePart, usize)> {
         let part = *self.parts.last()?;
         let pc = self.pc();
         let step = self.steps(part).iter().position(|step| step.address == pc)?;
@@ -139,7 +139,7 @@ impl Run<'_> {
     }
 
     /// Executes up to and including a step, or returns `None` if the program takes another path.
-    fn go(&mut self, last: (Part, usize)) -> Option<()> {
+    fn go(&mut self, last: (CodePart, usize)) -> Option<()> {
         for _ in 0..STEPS {
             let (before, pc) = (self.here(), self.pc());
             let access = self.machine.next_access();
@@ -151,7 +151,7 @@ impl Run<'_> {
                 let at = before?;
                 self.note(at, access);
                 let (part, step) = at;
-                if part != Part::Thread && step + 1 == self.steps(part).len() {
+                if part != CodePart::Thread && step + 1 == self.steps(part).len() {
                     self.parts.pop();
                 }
                 if at == last {
@@ -166,7 +166,7 @@ impl Run<'_> {
                 let &left = self.parts.last()?;
                 let (part, step) = before.unwrap_or((left, 0));
                 self.shown.interrupted.push((part, step + usize::from(executed)));
-                self.parts.push(Part::Handler(self.entered));
+                self.parts.push(CodePart::Handler(self.entered));
                 self.entered += 1;
             }
         }
@@ -175,7 +175,7 @@ impl Run<'_> {
 
     /// After an instruction, records what it loaded, and corrects values that memory held
     /// differently on the chip.
-    fn note(&mut self, at: (Part, usize), access: Option<Access>) {
+    fn note(&mut self, at: (CodePart, usize), access: Option<Access>) {
         let Some(access) = access.filter(|access| access.kind == AccessKind::Read) else { return };
         let step = &self.steps(at.0)[at.1];
         let Some(register) = loaded_register(&step.bytes) else { return };
@@ -254,7 +254,7 @@ fn set_registers(machine: &mut Machine, registers: &[u32]) -> Option<()> {
 }
 
 /// Runs a row other than a sweep; returns `None` if it cannot be run.
-pub fn run(prepared: &PreparedRun, row: &ExceptionRow) -> Option<Shown> {
+pub fn run(prepared: &PreparedRun, row: &ExceptionRow) -> Option<Observations> {
     let (thread, handlers) = (row.thread()?, row.handlers()?);
     let mut machine = prepared.machine(row);
     let inside = row.kind == ExceptionTest::Handler;
@@ -271,7 +271,7 @@ pub fn run(prepared: &PreparedRun, row: &ExceptionRow) -> Option<Shown> {
     if inside {
         return run_inside(machine, row, &handlers);
     }
-    let last = (Part::Thread, thread.len().checked_sub(1)?);
+    let last = (CodePart::Thread, thread.len().checked_sub(1)?);
     run_behind(machine, row, &lead, &thread, &handlers, last)
 }
 
@@ -282,22 +282,27 @@ fn run_behind(
     lead: &[PathStep],
     thread: &[PathStep],
     handlers: &[Handler],
-    last: (Part, usize),
-) -> Option<Shown> {
+    last: (CodePart, usize),
+) -> Option<Observations> {
     let first = lead.first().or(thread.first())?.address;
     machine.set_register(Register::Pc, first);
     for _ in lead {
         machine.advance(Cycles(u64::MAX)).ok()?;
     }
     set_registers(&mut machine, &row.registers()?)?;
-    let parts = vec![Part::Thread];
-    let mut run = Run { machine, thread, handlers, parts, entered: 0, shown: Shown::default() };
+    let parts = vec![CodePart::Thread];
+    let mut run =
+        Run { machine, thread, handlers, parts, entered: 0, shown: Observations::default() };
     run.go(last)?;
     Some(run.shown)
 }
 
 /// Runs what was measured inside a handler.
-fn run_inside(mut machine: Machine, row: &ExceptionRow, handlers: &[Handler]) -> Option<Shown> {
+fn run_inside(
+    mut machine: Machine,
+    row: &ExceptionRow,
+    handlers: &[Handler],
+) -> Option<Observations> {
     let handler = handlers.first()?;
     machine.poke(LOOP, &B_SELF).ok()?;
     machine.set_register(Register::R(13), 0x2000_5000);
@@ -320,10 +325,10 @@ fn run_inside(mut machine: Machine, row: &ExceptionRow, handlers: &[Handler]) ->
         // BASEPRI_MAX only raises the urgency, so the register keeps what earlier runs left.
         machine.set_register(Register::Basepri, row.read_back.unwrap_or_default());
     }
-    let parts = vec![Part::Thread, Part::Handler(0)];
-    let shown = Shown::default();
+    let parts = vec![CodePart::Thread, CodePart::Handler(0)];
+    let shown = Observations::default();
     let mut run = Run { machine, thread: &[], handlers, parts, entered: 1, shown };
-    run.go((Part::Handler(0), handler.steps.len() - 1))?;
+    run.go((CodePart::Handler(0), handler.steps.len() - 1))?;
     Some(run.shown)
 }
 
@@ -333,12 +338,12 @@ fn is_store(step: &PathStep) -> bool {
 }
 
 /// Returns how many instructions after the pending store were executed before an exception.
-pub fn between(row: &ExceptionRow, shown: &Shown, exception: usize) -> Option<u64> {
+pub fn between(row: &ExceptionRow, shown: &Observations, exception: usize) -> Option<u64> {
     let &(part, step) = shown.interrupted.get(exception)?;
     let (handlers, thread) = (row.handlers()?, row.thread()?);
     let (steps, store) = match part {
-        Part::Thread => (&thread, row.pend?),
-        Part::Handler(number) => {
+        CodePart::Thread => (&thread, row.pend?),
+        CodePart::Handler(number) => {
             let steps = &handlers.get(number)?.steps;
             (steps, steps.iter().position(is_store)?)
         }
@@ -349,7 +354,11 @@ pub fn between(row: &ExceptionRow, shown: &Shown, exception: usize) -> Option<u6
 }
 
 /// Runs one moment of a sweep.
-pub fn run_moment(prepared: &PreparedRun, row: &ExceptionRow, moment: &Moment) -> Option<Shown> {
+pub fn run_moment(
+    prepared: &PreparedRun,
+    row: &ExceptionRow,
+    moment: &Moment,
+) -> Option<Observations> {
     let (mut thread, mut lead, handlers) = (row.thread()?, row.lead()?, row.handlers()?);
     let by = moment.address.wrapping_sub(thread.first()?.address);
     for step in thread.iter_mut().chain(&mut lead) {
@@ -365,6 +374,6 @@ pub fn run_moment(prepared: &PreparedRun, row: &ExceptionRow, moment: &Moment) -
     prepare(&mut machine, row, &handlers)?;
     machine.store_word(SYST_RVR, moment.reload).ok()?;
     machine.store_word(SYST_CVR, 0).ok()?;
-    let last = (Part::Handler(0), handlers.first()?.steps.len() - 1);
+    let last = (CodePart::Handler(0), handlers.first()?.steps.len() - 1);
     run_behind(machine, row, &lead, &thread, &handlers, last)
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::corpus::{bytes, hex, register};
 
 /// An instruction as written in the file: address, opcode, and the registers it changed.
-type Written = (String, String, String);
+type InstructionText = (String, String, String);
 
 /// One row of the file.
 #[derive(Debug, Deserialize)]
@@ -39,9 +39,9 @@ pub struct ExceptionRow {
     /// The index of the store that pends an exception.
     pub pend: Option<usize>,
     #[serde(default)]
-    thread: Vec<Written>,
+    thread: Vec<InstructionText>,
     #[serde(default)]
-    handlers: Vec<WrittenHandler>,
+    handlers: Vec<HandlerText>,
     /// The special register that a handler writes, with the values written first and read back.
     pub special: Option<String>,
     pub first_written: Option<u32>,
@@ -85,9 +85,9 @@ pub struct Difference {
 }
 
 #[derive(Debug, Deserialize)]
-struct WrittenHandler {
+struct HandlerText {
     exc: String,
-    steps: Vec<Written>,
+    steps: Vec<InstructionText>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -138,7 +138,7 @@ pub struct Moment {
     pub lsucnt: Option<u64>,
 }
 
-fn step((address, opcode, changes): &Written) -> Option<PathStep> {
+fn step((address, opcode, changes): &InstructionText) -> Option<PathStep> {
     let changes = changes.split_whitespace().filter_map(|change| {
         let (name, value) = change.split_once('=')?;
         Some((register(name)?, hex(value)?))

@@ -84,12 +84,12 @@ pub fn tell(measurements: &Path, missed: Option<&str>) -> Result<(), Failure> {
     };
     match missed {
         None => writeln!(out, "{}", scores(&file)?.table())?,
-        Some(text) => tell_missed(&mut out, &file, text)?,
+        Some(text) => print_missed(&mut out, &file, text)?,
     }
     Ok(())
 }
 
-fn tell_missed(out: &mut impl std::io::Write, file: &Path, text: &str) -> Result<(), Failure> {
+fn print_missed(out: &mut impl std::io::Write, file: &Path, text: &str) -> Result<(), Failure> {
     let (meta, programs) = read(file)?;
     for (_, program) in programs.iter().filter(|(_, program)| program.id.contains(text)) {
         for run in &program.runs {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hazard3_is_exact_to_its_rtl() {
+    fn the_hazard3_matches_its_rtl_cycle_for_cycle() {
         let folder = crate::folder(None);
         let Some(file) = file(&folder) else {
             let mut say = std::io::stderr();

@@ -1,6 +1,6 @@
 //! Executes a program on the model, and compares everything the RTL did.
 
-use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PipelineObserver, PortWaits, TrapKind};
 use rtmark_sim::{Cycles, FaultPolicy, Machine, Register, Soc};
 
 use super::program::{Meta, Program, Run, Trap, bytes};
@@ -34,7 +34,7 @@ pub struct Trace {
     pub traps: Vec<Trap>,
 }
 
-impl Follow for Trace {
+impl PipelineObserver for Trace {
     fn left(&mut self, pc: u32, cycle: u64) {
         if self.left.len() < self.wanted {
             self.left.push((pc.wrapping_sub(self.base), cycle));
@@ -51,11 +51,11 @@ impl Follow for Trace {
         self.writes.update(&[register, a, b, c, d]);
     }
 
-    fn trapped(&mut self, what: Trapped, cycle: u64, return_to: u32) {
+    fn trapped(&mut self, what: TrapKind, cycle: u64, return_to: u32) {
         let (kind, code) = match what {
-            Trapped::Exception(code) => (0, code),
-            Trapped::Interrupt(code) => (1, code),
-            Trapped::Return => (2, 0),
+            TrapKind::Exception(code) => (0, code),
+            TrapKind::Interrupt(code) => (1, code),
+            TrapKind::Return => (2, 0),
         };
         let back = i64::from(return_to) - i64::from(self.base);
         if self.left.len() < self.wanted {
@@ -98,7 +98,7 @@ pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Mach
     }
     let mut trace =
         Trace { base: meta.base, wanted: run.n, until: run.t0 + run.total, ..Trace::default() };
-    machine.riscv()?.run_followed(Cycles(run.t0 + run.total + 61), &mut trace);
+    machine.riscv()?.run_with_observer(Cycles(run.t0 + run.total + 61), &mut trace);
     Some((trace, machine))
 }
 

@@ -2,7 +2,7 @@
 
 use super::control::SystemRegister;
 use super::graph::Graph;
-use super::isa::{Instruction, Op, Set, decode, is_wide};
+use super::isa::{Instruction, InstructionSet, Op, decode, is_wide};
 use super::timing::{Demand, Flow, Passages, demand};
 use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
@@ -20,10 +20,10 @@ const MAX_OVERLAP: u32 = 3;
 
 /// A decoded instruction.
 #[derive(Debug)]
-pub struct Met {
+pub struct DecodedInstruction {
     pc: u32,
     bits: u32,
-    set: Set,
+    set: InstructionSet,
     /// The value of `Code::written` when its bits were last checked against memory.
     seen: u32,
     pub it: Instruction,
@@ -49,7 +49,7 @@ type Page = [u32; PAGE];
 /// only that the bits be checked again.
 #[derive(Debug, Default)]
 pub struct Code {
-    mets: Vec<Met>,
+    instructions: Vec<DecodedInstruction>,
     pages: Vec<Page>,
     places: Map<u32, u32>,
     /// The page looked up last, and its index.
@@ -71,9 +71,9 @@ impl Clone for Code {
 }
 
 /// Returns the bits of a single instruction, without those of the next one.
-pub const fn of_one(set: Set, bits: u32) -> u32 {
+pub const fn of_one(set: InstructionSet, bits: u32) -> u32 {
     match set {
-        Set::T32 if !is_wide((bits >> 16) as u16) => bits & 0xFFFF_0000,
+        InstructionSet::T32 if !is_wide((bits >> 16) as u16) => bits & 0xFFFF_0000,
         _ => bits,
     }
 }
@@ -96,19 +96,23 @@ impl Code {
 
     /// Returns the instruction at an address, unless its bits must be checked first.
     #[inline]
-    pub fn known(&mut self, set: Set, pc: u32) -> Option<(&mut Met, &mut Graph)> {
+    pub fn known(
+        &mut self,
+        set: InstructionSet,
+        pc: u32,
+    ) -> Option<(&mut DecodedInstruction, &mut Graph)> {
         let number = self.number(pc);
-        let met = self.mets.get_mut((number as usize).wrapping_sub(1))?;
-        (met.pc == pc && met.set as u8 == set as u8 && met.seen == self.written)
-            .then_some((met, &mut self.graph))
+        let entry = self.instructions.get_mut((number as usize).wrapping_sub(1))?;
+        (entry.pc == pc && entry.set as u8 == set as u8 && entry.seen == self.written)
+            .then_some((entry, &mut self.graph))
     }
 
     /// Decodes the instruction at an address, or confirms that its bits have not changed.
-    pub fn meet(&mut self, set: Set, pc: u32, bits: u32) {
+    pub fn decode_at(&mut self, set: InstructionSet, pc: u32, bits: u32) {
         let bits = of_one(set, bits);
         let mut number = self.number(pc) as usize;
         if number == 0 {
-            if self.mets.len() >= MAX_INSTRUCTIONS {
+            if self.instructions.len() >= MAX_INSTRUCTIONS {
                 self.forget();
             }
             let (page, place) = (pc / PAGE_BYTES, self.pages.len() as u32);
@@ -116,46 +120,47 @@ impl Code {
             if place as usize == self.pages.len() {
                 self.pages.push([0; PAGE]);
             }
-            self.mets.push(Met::new(set, pc, bits));
-            number = self.mets.len();
+            self.instructions.push(DecodedInstruction::new(set, pc, bits));
+            number = self.instructions.len();
             self.pages[place as usize][pc as usize / 2 % PAGE] = number as u32;
         }
-        let Some(met) = self.mets.get_mut(number - 1) else { return };
-        if (met.pc, met.set as u8, met.bits) != (pc, set as u8, bits) {
-            self.graph.cut(&met.nodes);
-            *met = Met::new(set, pc, bits);
+        let Some(entry) = self.instructions.get_mut(number - 1) else { return };
+        if (entry.pc, entry.set as u8, entry.bits) != (pc, set as u8, bits) {
+            self.graph.cut(&entry.nodes);
+            *entry = DecodedInstruction::new(set, pc, bits);
         }
-        let is_landmark = |landmarks| is_landmark(landmarks, met);
-        met.marked = self.marks.binary_search(&pc).is_ok()
+        let is_landmark = |landmarks| is_landmark(landmarks, entry);
+        entry.marked = self.marks.binary_search(&pc).is_ok()
             || self.landmarks.as_ref().is_some_and(is_landmark);
-        met.seen = self.written;
+        entry.seen = self.written;
     }
 
     /// Returns the decoded instruction at an address, if it was decoded from these bits.
-    pub fn decoded(&self, set: Set, pc: u32, bits: u32) -> Option<Instruction> {
+    pub fn decoded(&self, set: InstructionSet, pc: u32, bits: u32) -> Option<Instruction> {
         let page = self.pages.get(*self.places.get(&(pc / PAGE_BYTES))? as usize)?;
         let number = page[pc as usize / 2 % PAGE] as usize;
-        let met = self.mets.get(number.wrapping_sub(1))?;
-        let same = met.pc == pc && met.set as u8 == set as u8 && met.bits == of_one(set, bits);
-        same.then_some(met.it)
+        let entry = self.instructions.get(number.wrapping_sub(1))?;
+        let same =
+            entry.pc == pc && entry.set as u8 == set as u8 && entry.bits == of_one(set, bits);
+        same.then_some(entry.it)
     }
 
     /// Marks all decoded code to be checked again, after a write to an unknown address.
-    pub fn look_again(&mut self) {
+    pub fn invalidate_all(&mut self) {
         self.written = self.written.wrapping_add(1);
         self.forget_graph();
     }
 
     /// Marks the instructions that overlap some written bytes to be checked again.
-    pub fn look_again_at(&mut self, address: u32, bytes: u32) {
+    pub fn invalidate(&mut self, address: u32, bytes: u32) {
         let before = self.written.wrapping_sub(1);
         let first = address.saturating_sub(MAX_OVERLAP) & !1;
         for at in (0..=bytes + MAX_OVERLAP).step_by(2) {
             let pc = first.wrapping_add(at);
             let number = self.number(pc) as usize;
-            if let Some(met) = self.mets.get_mut(number.wrapping_sub(1)) {
-                met.seen = before;
-                self.graph.cut(&met.nodes);
+            if let Some(entry) = self.instructions.get_mut(number.wrapping_sub(1)) {
+                entry.seen = before;
+                self.graph.cut(&entry.nodes);
             }
         }
     }
@@ -164,7 +169,7 @@ impl Code {
     pub fn forget_graph(&mut self) {
         if !self.graph.is_empty() {
             self.graph.forget();
-            self.mets.iter_mut().for_each(|met| met.nodes.clear());
+            self.instructions.iter_mut().for_each(|entry| entry.nodes.clear());
         }
     }
 
@@ -197,14 +202,14 @@ impl Code {
 
 /// Returns whether an observer stops at an instruction: it may branch to another part of the code,
 /// change modes, masks or rights, or wait.
-fn is_landmark(landmarks: &Landmarks, met: &Met) -> bool {
-    let leads = match met.demand.flow {
+fn is_landmark(landmarks: &Landmarks, entry: &DecodedInstruction) -> bool {
+    let leads = match entry.demand.flow {
         Flow::On => false,
-        Flow::Direct { links: false } => landmarks.is_crossed(met.pc, met.it.imm),
+        Flow::Direct { links: false } => landmarks.is_crossed(entry.pc, entry.it.imm),
         _ => true,
     };
     let changes = matches!(
-        met.it.op,
+        entry.it.op,
         Op::WriteStatus(_)
             | Op::ChangeState
             | Op::StoreReturn(..)
@@ -216,11 +221,11 @@ fn is_landmark(landmarks: &Landmarks, met: &Met) -> bool {
             | Op::WriteCoprocessor
             | Op::WriteCoprocessorPair
     );
-    leads || changes || landmarks.begins(met.pc)
+    leads || changes || landmarks.begins(entry.pc)
 }
 
-impl Met {
-    fn new(set: Set, pc: u32, bits: u32) -> Self {
+impl DecodedInstruction {
+    fn new(set: InstructionSet, pc: u32, bits: u32) -> Self {
         let it = decode(set, pc, bits);
         Self {
             pc,

@@ -1,12 +1,12 @@
 //! The core in its system: executes instruction by instruction, and connects execution with the
 //! pipeline.
 
-use super::code::{Code, Met, OFTEN, of_one};
-use super::control::{Denied, Kind, Now, SystemRegister};
+use super::code::{Code, DecodedInstruction, OFTEN, of_one};
+use super::control::{AccessFault, CounterValues, Kind, SystemRegister};
 use super::cpu::psr;
-use super::exec::{Arch, Done, Exception};
+use super::exec::{Arch, Effects, Exception};
 use super::gic::InterruptLine;
-use super::isa::{Instruction, Set, decode};
+use super::isa::{Instruction, InstructionSet, decode};
 use super::timing::{ENTRY, Pipeline, Place};
 use crate::soc::Soc;
 
@@ -15,7 +15,7 @@ const HOST_CALLS: [u32; 2] = [0x12_3456, 0xAB];
 
 /// The result of a step, as far as a run may end with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum StepResult {
     /// The instruction at this address has executed; it issued in this cycle.
     Instruction { pc: u32, issued: u64 },
     /// An instruction that requested a service from the host.
@@ -62,7 +62,7 @@ struct Request {
 
 /// Whether execution continues through marked instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Marks {
+enum MarkPolicy {
     Pass,
     Stop,
 }
@@ -111,15 +111,15 @@ impl Core {
         self.pipeline.next()
     }
 
-    pub const fn set(&self) -> Set {
-        if self.arch.cpu.is_thumb() { Set::T32 } else { Set::A32 }
+    pub const fn set(&self) -> InstructionSet {
+        if self.arch.cpu.is_thumb() { InstructionSet::T32 } else { InstructionSet::A32 }
     }
 
     /// Returns the bits of the instruction at an address, for T32 with the first halfword in the
     /// upper half. Returns `None` if there is no memory.
-    pub fn bits(&self, address: u32, set: Set) -> Option<u32> {
+    pub fn bits(&self, address: u32, set: InstructionSet) -> Option<u32> {
         let word = self.arch.system.code(address)?;
-        Some(if set == Set::T32 { word.rotate_left(16) } else { word })
+        Some(if set == InstructionSet::T32 { word.rotate_left(16) } else { word })
     }
 
     /// Returns the instruction at an address, decoded in the current instruction set.
@@ -131,23 +131,23 @@ impl Core {
     }
 
     /// Samples the interrupt inputs again, after a change outside the core.
-    pub fn look_again(&mut self) {
+    pub fn resample_interrupts(&mut self) {
         let now = self.cycle();
-        self.look(now);
+        self.sample_interrupts(now);
     }
 
-    fn look(&mut self, now: u64) {
+    fn sample_interrupts(&mut self, now: u64) {
         let since = self.request.map_or(now, |request| request.since);
         let signalled = self.arch.system.interrupt();
         self.request = signalled.map(|(which, line)| Request { since, which, line });
     }
 
     /// Processes all device events due by a cycle.
-    fn pass_devices(&mut self, now: u64) {
+    fn process_device_events(&mut self, now: u64) {
         while self.arch.system.next() <= now {
             let at = self.arch.system.next();
-            self.arch.system.pass(at);
-            self.look(at);
+            self.arch.system.process_events(at);
+            self.sample_interrupts(at);
         }
     }
 
@@ -176,10 +176,10 @@ impl Core {
 
     /// Advances by one step: an instruction, an exception, or a sleep that ends no later than
     /// `until`.
-    pub fn step(&mut self, until: u64) -> Passed {
+    pub fn step(&mut self, until: u64) -> StepResult {
         let now = self.cycle();
         if self.arch.system.next() <= now {
-            self.pass_devices(now);
+            self.process_device_events(now);
         }
         if let Some(request) = self.taken_next() {
             return self.interrupt(request);
@@ -191,27 +191,27 @@ impl Core {
                 return self.sleep(until);
             }
         }
-        // `Marks::Pass` always executes the instruction.
-        self.execute(Marks::Pass).unwrap_or(Passed::Slept)
+        // `MarkPolicy::Pass` always executes the instruction.
+        self.execute(MarkPolicy::Pass).unwrap_or(StepResult::Slept)
     }
 
-    fn sleep(&mut self, until: u64) -> Passed {
+    fn sleep(&mut self, until: u64) -> StepResult {
         let next = self.arch.system.next();
         if next == u64::MAX {
-            return Passed::Forever;
+            return StepResult::Forever;
         }
         let now = self.cycle();
         let to = next.min(until).max(now);
         self.pipeline.wait(to);
         if to == next {
-            self.pass_devices(to);
+            self.process_device_events(to);
         } else if to == now {
-            return Passed::Forever;
+            return StepResult::Forever;
         }
-        Passed::Slept
+        StepResult::Slept
     }
 
-    fn interrupt(&mut self, Request { which, line, .. }: Request) -> Passed {
+    fn interrupt(&mut self, Request { which, line, .. }: Request) -> StepResult {
         self.asleep = false;
         let exception = match line {
             InterruptLine::Irq => Exception::Interrupt,
@@ -219,15 +219,15 @@ impl Core {
         };
         self.arch.enter(exception, 4);
         self.pipeline.enter(self.cycle(), ENTRY);
-        self.arch.system.taken(which);
+        self.arch.system.record_exception_taken(which);
         self.request = None;
-        self.look(self.cycle());
-        Passed::Trap(exception, Some(which))
+        self.sample_interrupts(self.cycle());
+        StepResult::Trap(exception, Some(which))
     }
 
     /// Returns the memory type of the code at `pc`.
     #[inline]
-    fn line(&mut self, pc: u32) -> Result<Kind, Denied> {
+    fn line(&mut self, pc: u32) -> Result<Kind, AccessFault> {
         let (number, privileged) = (pc / 32, self.arch.cpu.is_privileged());
         if let Some(line) = self.line
             && (line.number, line.privileged) == (number, privileged)
@@ -241,7 +241,7 @@ impl Core {
 
     /// Decodes the instruction at an address and watches for writes to it. Returns whether there is
     /// one.
-    fn meet(&mut self, set: Set, pc: u32) -> bool {
+    fn decode_at(&mut self, set: InstructionSet, pc: u32) -> bool {
         let Some(bits) = self.bits(pc, set) else { return false };
         let bus = &mut self.arch.system.bus;
         if bus.place(pc).is_some_and(|place| bus.is_writable(place.memory)) {
@@ -251,13 +251,13 @@ impl Core {
             self.pipeline.windows.has_code(pc);
             self.pipeline.windows.has_code(pc.wrapping_add(3));
         }
-        self.code.meet(set, pc, bits);
+        self.code.decode_at(set, pc, bits);
         true
     }
 
     /// Executes instructions up to a cycle, as long as nothing else is due and none is marked.
     /// Returns the last result if it must be recorded.
-    pub fn leap(&mut self, until: u64) -> Option<Passed> {
+    pub fn run_ahead(&mut self, until: u64) -> Option<StepResult> {
         if self.asleep {
             return None;
         }
@@ -265,17 +265,17 @@ impl Core {
         if let Some(request) = self.request {
             // Instructions that unmask the interrupt execute outside the graph.
             if self.masks(request.line) {
-                self.glide(horizon);
+                self.run_graph(horizon);
             }
             return None;
         }
         loop {
-            self.glide(horizon);
+            self.run_graph(horizon);
             if self.cycle() >= horizon {
                 return None;
             }
-            let passed = self.execute(Marks::Stop)?;
-            let is_plain = matches!(passed, Passed::Instruction { .. });
+            let passed = self.execute(MarkPolicy::Stop)?;
+            let is_plain = matches!(passed, StepResult::Instruction { .. });
             if !is_plain || self.asleep || self.touched || self.returns != returns {
                 return Some(passed);
             }
@@ -285,14 +285,14 @@ impl Core {
     /// Marks all decoded code to be checked again, if code has been written at an unknown address.
     pub fn look_at_code(&mut self) {
         if std::mem::take(&mut self.arch.system.bus.code_writes.dirty) {
-            self.code.look_again();
+            self.code.invalidate_all();
         }
     }
 
     /// Executes the instruction at the program counter, unless it is marked and marks stop
     /// execution.
     #[inline]
-    fn execute(&mut self, marks: Marks) -> Option<Passed> {
+    fn execute(&mut self, marks: MarkPolicy) -> Option<StepResult> {
         let pc = self.arch.cpu.pc;
         let kind = match self.line(pc) {
             Ok(kind) => kind,
@@ -301,77 +301,81 @@ impl Core {
         let set = self.set();
         self.look_at_code();
         let state = self.arch.cpu.it;
-        let Some((met, graph)) = self.code.known(set, pc) else {
-            if self.meet(set, pc) {
+        let Some((entry, graph)) = self.code.known(set, pc) else {
+            if self.decode_at(set, pc) {
                 return self.execute(marks);
             }
-            let why = Denied::External;
+            let why = AccessFault::External;
             return Some(self.refuse(Exception::Code { address: pc, why }));
         };
-        if met.marked && marks == Marks::Stop {
+        if entry.marked && marks == MarkPolicy::Stop {
             return None;
         }
-        let Met { it, demand, passages, .. } = met;
+        let DecodedInstruction { it, demand, passages, .. } = entry;
         let condition = self.arch.cpu.block_condition().unwrap_or(it.condition);
         let place = Place {
             pc,
             size: it.size,
-            thumb: set == Set::T32,
-            conditional: condition < 14 || met.decides,
-            backwards: met.backwards,
+            thumb: set == InstructionSet::T32,
+            conditional: condition < 14 || entry.decides,
+            backwards: entry.backwards,
             kind,
         };
         let issued = self.pipeline.issue(demand, passages, &place);
-        let now = Now { cycle: issued, instructions: self.instructions };
+        let now = CounterValues { cycle: issued, instructions: self.instructions };
         Some(match self.arch.execute(it, now) {
             Ok(done) => {
                 let passage = self.pipeline.finish(demand, passages, &place, &done, issued);
                 self.instructions += 1;
-                let written = met.writes;
-                met.visits = OFTEN.min(met.visits + 1);
-                let is_often = met.visits == OFTEN && marks == Marks::Stop;
+                let written = entry.writes;
+                entry.visits = OFTEN.min(entry.visits + 1);
+                let is_often = entry.visits == OFTEN && marks == MarkPolicy::Stop;
                 if let Some(passage) = passage.filter(|_| is_often) {
                     let what = (&*it, demand.flow, demand.moves);
                     let node = graph.note(what, &place, state, &passage);
-                    met.nodes.extend(node.filter(|node| !met.nodes.contains(node)));
+                    entry.nodes.extend(node.filter(|node| !entry.nodes.contains(node)));
                 }
                 self.after(&done, written);
-                Passed::Instruction { pc, issued }
+                StepResult::Instruction { pc, issued }
             }
             Err(Exception::Call(number)) if number == HOST_CALLS[usize::from(place.thumb)] => {
                 self.arch.cpu.pc = pc.wrapping_add(it.size.into());
                 self.arch.cpu.advance_it();
                 let _passage =
-                    self.pipeline.finish(demand, passages, &place, &Done::default(), issued);
+                    self.pipeline.finish(demand, passages, &place, &Effects::default(), issued);
                 self.instructions += 1;
-                Passed::HostCall { pc, issued }
+                StepResult::HostCall { pc, issued }
             }
             Err(exception) => {
                 let works = matches!(exception, Exception::Call(_));
                 if self.refusal == Refusal::Faults && !works {
-                    return Some(Passed::Refused(exception));
+                    return Some(StepResult::Refused(exception));
                 }
                 self.pipeline.raise(demand, &place, issued);
                 self.instructions += u64::from(works);
                 self.arch.enter(exception, it.size);
-                if works { Passed::Call { pc, issued } } else { Passed::Trap(exception, None) }
+                if works {
+                    StepResult::Call { pc, issued }
+                } else {
+                    StepResult::Trap(exception, None)
+                }
             }
         })
     }
 
     /// Applies the effects of an instruction beyond registers.
     #[inline]
-    fn after(&mut self, done: &Done, written: Option<SystemRegister>) {
+    fn after(&mut self, done: &Effects, written: Option<SystemRegister>) {
         self.asleep = done.sleeps;
         self.returns += u64::from(done.returns.is_some());
-        self.touched = self.arch.system.take_touched();
+        self.touched = self.arch.system.take_register_access();
         if self.touched {
-            self.look(self.cycle());
+            self.sample_interrupts(self.cycle());
         }
         let written_code = self.arch.system.bus.code_writes.dirty;
         if let Some(traffic) = done.traffic.filter(|traffic| written_code && traffic.writes) {
             self.arch.system.bus.code_writes.dirty = false;
-            self.code.look_again_at(traffic.address, traffic.bytes);
+            self.code.invalidate(traffic.address, traffic.bytes);
         }
         if let Some(register) = written {
             self.line = None;
@@ -384,13 +388,13 @@ impl Core {
     }
 
     /// Handles a refused instruction fetch.
-    fn refuse(&mut self, exception: Exception) -> Passed {
+    fn refuse(&mut self, exception: Exception) -> StepResult {
         if self.refusal == Refusal::Faults {
-            return Passed::Refused(exception);
+            return StepResult::Refused(exception);
         }
         self.arch.enter(exception, 4);
         self.pipeline.refuse();
-        Passed::Trap(exception, None)
+        StepResult::Trap(exception, None)
     }
 
     /// Continues at an address as after a jump; its lowest bit selects the instruction set.
@@ -403,7 +407,7 @@ impl Core {
 
     /// Discards decoded code, after memory was written from outside the core.
     pub fn forget_code(&mut self) {
-        self.code.look_again();
+        self.code.invalidate_all();
         self.pipeline.memory.refetch();
     }
 }

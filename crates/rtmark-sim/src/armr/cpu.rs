@@ -368,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_are_those_of_the_manual() {
+    fn conditions_match_the_manual() {
         let mut cpu = Cpu::new(0);
         let holding = |cpu: &Cpu| (0..15).filter(|at| cpu.holds(*at)).collect::<Vec<_>>();
         cpu.set_flags(0);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_have_registers_of_their_own() {
+    fn modes_have_banked_registers() {
         let mut cpu = Cpu::new(0);
         for (mode, sp) in [(Mode::Supervisor, 1), (Mode::Fiq, 2), (Mode::System, 3)] {
             cpu.write_cpsr(mode as u32, psr::MODE);

@@ -3,7 +3,7 @@
 
 use rtmark_units::Cycles;
 
-use super::core::Passed;
+use super::core::StepResult;
 use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine};
 use super::isa::op::{Index, Offset};
 use super::isa::{Instruction as Decoded, Op, disassemble};
@@ -11,32 +11,33 @@ use super::machine::CortexR5;
 use super::state::State;
 use super::timing::ENTRY;
 use crate::debug::{
-    Access, AccessKind, Advance, Controlled, CoreModel, Instruction, Marks, Observed, Trials, Tried,
+    Access, AccessKind, Advance, BoundaryCounts, Controlled, CoreModel, Instruction, Observed,
+    TrialOutcome, Trials,
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, Landmarks, NoMemory, Watches};
+use crate::state::{Blocker, CoreState, Landmarks, UnmappedAddress, Watches};
 
 /// An upper bound for the cycles of an instruction and an exception entry together.
 const LONGEST_ENTRY: u64 = 10_000;
 
 /// The program point before the next instruction.
-pub struct Reached;
+pub struct NextInstruction;
 
 impl Observed for CortexR5 {
-    type Reached = Reached;
+    type NextInstruction = NextInstruction;
 
     fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>) {
         self.state.core.code.observe_at(landmarks);
         self.limit = until;
     }
 
-    fn go_on(&mut self, _reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(&mut self, _next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
         if !self.state.core.code.is_observed() {
             return (None, Ok(()));
         }
         let (count, taken) = (self.state.core.instructions, self.state.session.watches.taken);
-        let step = self.state.leap(self.limit.0);
+        let step = self.state.run_ahead(self.limit.0);
         let Watches { taken: now, entry_began, .. } = self.state.session.watches;
         // Two instructions may issue in one cycle.
         let went = self.state.core.instructions > count || now != taken || step.is_err();
@@ -44,43 +45,46 @@ impl Observed for CortexR5 {
         (went.then_some(until), step)
     }
 
-    fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {
+    fn reach_observed(&mut self) -> Result<Option<NextInstruction>, Stop> {
         if self.state.core.cycle() >= self.limit.0 {
             return Err(Stop::Limit);
         }
-        if let Some(stop) = self.state.stops_here() {
+        if let Some(stop) = self.state.due_stop() {
             return Err(stop);
         }
         if !self.is_asleep() && !self.state.core.is_interrupted() {
-            return Ok(Some(Reached));
+            return Ok(Some(NextInstruction));
         }
-        let _passed = self.state.pass(self.limit.0)?;
+        let _result = self.state.step_until(self.limit.0)?;
         Ok(None)
     }
 
-    fn execute_observed(&mut self, _reached: Reached) -> (Option<Instruction>, Result<(), Stop>) {
+    fn execute_observed(
+        &mut self,
+        _next: NextInstruction,
+    ) -> (Option<Instruction>, Result<(), Stop>) {
         let pc = self.state.core.arch.cpu.pc;
         let decoded = self.state.core.instruction_at(pc);
-        let passed = match self.state.pass(self.limit.0) {
+        let result = match self.state.step_until(self.limit.0) {
             Ok(
-                Passed::Instruction { issued, .. }
-                | Passed::HostCall { issued, .. }
-                | Passed::Call { issued, .. },
+                StepResult::Instruction { issued, .. }
+                | StepResult::HostCall { issued, .. }
+                | StepResult::Call { issued, .. },
             ) => issued,
             Ok(_) => return (None, Ok(())),
             Err(stop) => return (None, Err(stop)),
         };
-        let told = decoded.map(|it| Instruction {
+        let instruction = decoded.map(|it| Instruction {
             address: pc,
             size: it.size,
             is_call: matches!(it.op, Op::BranchLink | Op::BranchLinkExchange),
-            began: Cycles(passed),
+            began: Cycles(result),
         });
-        (told, Ok(()))
+        (instruction, Ok(()))
     }
 
-    fn marks(&self) -> Marks {
-        Marks::of(&self.state.session)
+    fn marks(&self) -> BoundaryCounts {
+        BoundaryCounts::of(&self.state.session)
     }
 }
 
@@ -107,15 +111,15 @@ impl Controlled for CortexR5 {
         self.state.core.go_to(address);
     }
 
-    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
         let cycle = self.state.core.cycle();
         let system = &mut self.state.core.arch.system;
         if address & 3 != 0 || !system.answers(address, true) {
-            return Err(NoMemory(address));
+            return Err(UnmappedAddress(address));
         }
         let stored = system.store(address, 4, value, cycle);
-        self.state.core.look_again();
-        stored.ok_or(NoMemory(address))
+        self.state.core.resample_interrupts();
+        stored.ok_or(UnmappedAddress(address))
     }
 
     /// See [`Machine::disassembly`](crate::Machine::disassembly). Disassembles in the current
@@ -143,15 +147,15 @@ impl Controlled for CortexR5 {
         self.state.mask()
     }
 
-    fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+    fn priority_blocker(&self, priority: u8) -> Option<Blocker> {
         // For an unspecified interrupt, the first one of a peripheral stands in.
-        self.mask().or_else(|| self.holds_back_peripheral(FIRST_SHARED, priority))
+        self.mask().or_else(|| self.peripheral_blocker(FIRST_SHARED, priority))
     }
 
     fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle() < until.0 {
-            let passed = self.state.pass(until.0)?;
-            if is_instruction(passed) {
+            let result = self.state.step_until(until.0)?;
+            if is_instruction(result) {
                 return Ok(());
             }
         }
@@ -173,7 +177,7 @@ impl Trials for CortexR5 {
             Some(gic) => known && gic.arm(interrupt + FIRST_SHARED, priority),
             None => known,
         };
-        self.state.core.look_again();
+        self.state.core.resample_interrupts();
         armed
     }
 
@@ -191,15 +195,15 @@ impl Trials for CortexR5 {
         if self.state.core.cycle() >= until.0 {
             return Err(Stop::Limit);
         }
-        let passed = self.pass(until)?;
-        Ok(if is_instruction(passed) { Advance::Instruction } else { Advance::Other })
+        let result = self.step_until(until)?;
+        Ok(if is_instruction(result) { Advance::Instruction } else { Advance::Other })
     }
 
     fn settle(&mut self) {
-        self.state.core.look_again();
+        self.state.core.resample_interrupts();
     }
 
-    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
         if let Some(gic) = &self.state.core.arch.system.gic {
             let id = interrupt.saturating_add(FIRST_SHARED);
             if !gic.is_enabled(id) {
@@ -211,28 +215,28 @@ impl Trials for CortexR5 {
                     self.state.core.masks(InterruptLine::Fiq).then_some(Blocker::FastMask)
                 }
             };
-            return mask.or_else(|| self.holds_back_peripheral(id, gic.priority(id)));
+            return mask.or_else(|| self.peripheral_blocker(id, gic.priority(id)));
         }
         self.mask()
     }
 
-    /// See [`Machine::looks_until`](crate::Machine::looks_until). An interrupt that becomes pending
+    /// See [`Machine::observes_pending_until`](crate::Machine::observes_pending_until). An interrupt that becomes pending
     /// while the instruction waits for its operands is seen only after it.
-    fn looks_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self) -> Option<Cycles> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
         if self.is_asleep() {
             return None;
         }
         let access = self.next_access().filter(|access| access.kind == AccessKind::Read)?;
         let offset = gic.offset(access.address)?;
-        Gic::shows_pending(offset).then(|| self.state.cycles())
+        Gic::reads_pending(offset).then(|| self.state.cycles())
     }
 
     fn is_asleep(&self) -> bool {
         self.state.core.is_asleep()
     }
 
-    fn has_come(&self, interrupt: u16) -> bool {
+    fn has_arrived(&self, interrupt: u16) -> bool {
         let system = &self.state.core.arch.system;
         match &system.gic {
             Some(gic) => gic.is_pending(interrupt.saturating_add(FIRST_SHARED)),
@@ -250,22 +254,26 @@ impl Trials for CortexR5 {
         if self.state.core.arch.system.gic.is_some() { 0 } else { ENTRY }
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
         let wanted = FIRST_EXTERNAL.saturating_add(interrupt);
         let (taken, end) =
             (copy.state.session.watches.taken, Cycles(at.0.saturating_add(LONGEST_ENTRY)));
         loop {
-            match copy.pass(end) {
-                Ok(Passed::Instruction { issued, .. })
+            match copy.step_until(end) {
+                Ok(StepResult::Instruction { issued, .. })
                     if copy.state.session.watches.taken > taken =>
                 {
                     let ours = copy.state.session.handlers.current() == wanted;
-                    return if ours { Tried::Entered(Cycles(issued)) } else { Tried::Unclear };
+                    return if ours {
+                        TrialOutcome::Entered(Cycles(issued))
+                    } else {
+                        TrialOutcome::Unclear
+                    };
                 }
                 Ok(_) if copy.state.core.cycle() < end.0 => {}
-                _ => return Tried::Unclear,
+                _ => return TrialOutcome::Unclear,
             }
         }
     }
@@ -273,10 +281,10 @@ impl Trials for CortexR5 {
 
 impl CortexR5 {
     /// Returns what in the controller blocks a peripheral interrupt of a priority.
-    fn holds_back_peripheral(&self, id: u16, priority: u8) -> Option<Blocker> {
+    fn peripheral_blocker(&self, id: u16, priority: u8) -> Option<Blocker> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
-        let lets = gic.lets_through(id, priority);
-        (!lets).then(|| match self.state.session.handlers.current() {
+        let signals = gic.would_signal(id, priority);
+        (!signals).then(|| match self.state.session.handlers.current() {
             0 => Blocker::PriorityMask,
             handler => Blocker::Active(handler),
         })
@@ -284,8 +292,11 @@ impl CortexR5 {
 }
 
 /// Returns whether a step has executed an instruction.
-const fn is_instruction(passed: Passed) -> bool {
-    matches!(passed, Passed::Instruction { .. } | Passed::HostCall { .. } | Passed::Call { .. })
+const fn is_instruction(result: StepResult) -> bool {
+    matches!(
+        result,
+        StepResult::Instruction { .. } | StepResult::HostCall { .. } | StepResult::Call { .. }
+    )
 }
 
 /// Returns the access that an instruction will make with the current register values.

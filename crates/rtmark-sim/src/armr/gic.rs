@@ -162,7 +162,7 @@ impl Gic {
     }
 
     /// Returns whether writing a register may make an interrupt pending.
-    pub const fn makes_pending(offset: u32) -> bool {
+    pub const fn writes_pending(offset: u32) -> bool {
         matches!(offset & !3, 0x200..=0x27C | 0xF00)
     }
 
@@ -223,7 +223,7 @@ impl Gic {
     }
 
     /// Returns whether an interrupt of a priority would be signalled now.
-    pub fn lets_through(&self, id: u16, priority: u8) -> bool {
+    pub fn would_signal(&self, id: u16, priority: u8) -> bool {
         priority < self.mask && priority & self.group_mask(id) < self.running_priority()
     }
 
@@ -255,7 +255,7 @@ impl Gic {
     /// Returns the interrupt signalled to the core.
     pub fn signalled(&self) -> Option<u16> {
         let id = self.highest().filter(|id| self.interface >> self.group(*id) & 1 == 1)?;
-        self.lets_through(id, self.priority(id)).then_some(id)
+        self.would_signal(id, self.priority(id)).then_some(id)
     }
 
     /// Returns whether reads of the most urgent interrupt do not show this one.
@@ -282,7 +282,7 @@ impl Gic {
     }
 
     /// Returns whether reading a register shows what is pending.
-    pub const fn shows_pending(offset: u32) -> bool {
+    pub const fn reads_pending(offset: u32) -> bool {
         matches!(offset & !3, 0x200..=0x2FC | 0x100C | 0x1018)
     }
 
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_urgent_one_is_acknowledged_first() {
+    fn the_most_urgent_interrupt_is_acknowledged_first() {
         let mut gic = gic();
         assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20) && gic.arm(41, 0x20));
         for id in [68, 41, 40] {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_stays_pending_until_it_falls_and_the_mask_holds_back() {
+    fn level_interrupts_stay_pending_until_they_fall_and_respect_the_mask() {
         let mut gic = gic();
         gic.arm(68, 0xA0);
         gic.drive(68, true);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn software_makes_an_interrupt_pending_for_whom_it_names() {
+    fn software_interrupts_go_to_the_named_cores() {
         let mut gic = gic();
         // To another core, and to all but this one.
         for to in [0x0002_0003, 0x0100_0003] {
@@ -439,7 +439,7 @@ mod tests {
     /// own enable bit in distributor and interface, and group 1 is acknowledged if AckCtl permits
     /// it.
     #[test]
-    fn interrupts_of_group_0_come_as_fiq_where_that_is_enabled() {
+    fn group_0_interrupts_are_fiq_if_enabled() {
         let mut gic = gic();
         assert_eq!(gic.read(0x004) & HAS_GROUPS, HAS_GROUPS);
         assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20));
@@ -475,7 +475,7 @@ mod tests {
     /// IHI 0048, 3.3.3: a binary point of 4 leaves group 0 three bits; one of 5 leaves group 1
     /// three.
     #[test]
-    fn each_group_has_its_binary_point_unless_one_is_common() {
+    fn groups_have_separate_binary_points_unless_common() {
         let mut gic = gic();
         gic.write(0, 0b11, u32::MAX);
         gic.write(0x1000, 0b111, u32::MAX);
@@ -489,14 +489,14 @@ mod tests {
         assert_eq!(gic.signalled(), Some(68));
         for (point, lets) in [(4, true), (5, false)] {
             gic.write(0x101C, point, u32::MAX);
-            assert_eq!(gic.lets_through(68, 0x80), lets, "{point}");
+            assert_eq!(gic.would_signal(68, 0x80), lets, "{point}");
         }
         gic.write(0x1000, 0b10111, u32::MAX);
-        assert!(gic.lets_through(68, 0x80), "that of group 0 counts");
+        assert!(gic.would_signal(68, 0x80), "that of group 0 counts");
     }
 
     #[test]
-    fn priorities_have_the_bits_that_the_soc_has() {
+    fn priorities_have_as_many_bits_as_the_soc() {
         let mut gic = gic();
         gic.write(0x400 + 68, 0xFF, 0xFF);
         assert_eq!(gic.read(0x400 + 68) & 0xFF, 0xF8);

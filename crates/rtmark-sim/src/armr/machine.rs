@@ -2,7 +2,7 @@
 
 use rtmark_units::Cycles;
 
-use super::core::Passed;
+use super::core::StepResult;
 use super::state::State;
 use crate::soc::Soc;
 use crate::state::stop::Stop;
@@ -29,7 +29,7 @@ impl CortexR5 {
             if self.state.core.cycle() >= until.0 {
                 return Stop::Limit;
             }
-            let passed = self.pass(until).and_then(|_| self.state.leap(until.0));
+            let passed = self.step_until(until).and_then(|_| self.state.run_ahead(until.0));
             if let Err(stop) = passed {
                 return stop;
             }
@@ -37,10 +37,10 @@ impl CortexR5 {
     }
 
     /// Advances by one step, unless the run is to stop here.
-    pub(super) fn pass(&mut self, until: Cycles) -> Result<Passed, Stop> {
-        match self.state.stops_here() {
+    pub(super) fn step_until(&mut self, until: Cycles) -> Result<StepResult, Stop> {
+        match self.state.due_stop() {
             Some(stop) => Err(stop),
-            None => self.state.pass(until.0),
+            None => self.state.step_until(until.0),
         }
     }
 }

@@ -97,7 +97,7 @@ impl Roles for CortexR5 {
     }
 
     /// An instruction abandoned for an interrupt starts again.
-    fn goes_on(&self) -> bool {
+    fn resumes_instruction(&self) -> bool {
         false
     }
 }

@@ -3,14 +3,14 @@
 
 use rtmark_units::{Cycles, Instructions};
 
-use super::control::Denied;
-use super::core::{Core, Passed, Refusal};
+use super::control::AccessFault;
+use super::core::{Core, Refusal, StepResult};
 use super::cpu::Mode;
 use super::exec::Exception;
 use super::gic::{FIRST_EXTERNAL, Gic, InterruptLine, exception};
 use super::timing::ENTRY;
 use crate::devices::{Console, Devices};
-use crate::host::{Answer, Around};
+use crate::host::{CallEnvironment, CallResult};
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -103,7 +103,7 @@ impl CoreState for State {
         self.core.refusal = before.refusal;
         let system = &mut self.core.arch.system;
         (system.bus, system.console) = (bus, console);
-        system.devices.take_over(before.arch.system.devices);
+        system.devices.carry_over(before.arch.system.devices);
         self.marks_changed();
         Ok(())
     }
@@ -139,7 +139,7 @@ impl CoreState for State {
 
     fn register(&self, register: Register) -> u32 {
         let cpu = &self.core.arch.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number @ 0..15) => cpu.get(number),
             Register::R(_) | Register::Pc => cpu.pc,
             Register::Xpsr => cpu.cpsr(),
@@ -153,7 +153,7 @@ impl CoreState for State {
 
     fn set_register(&mut self, register: Register, value: u32) {
         let cpu = &mut self.core.arch.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number @ 0..15) => cpu.set(number, value),
             Register::R(_) | Register::Pc => {
                 let thumb = u32::from(cpu.is_thumb());
@@ -186,7 +186,7 @@ impl State {
     }
 
     /// Returns the stop that is due before the instruction at the program counter.
-    pub fn stops_here(&self) -> Option<Stop> {
+    pub fn due_stop(&self) -> Option<Stop> {
         let pc = self.core.arch.cpu.pc;
         self.session.stops_at(pc).then_some(Stop::Breakpoint(pc))
     }
@@ -196,63 +196,69 @@ impl State {
     ///
     /// # Errors
     /// The reason why the run ends.
-    pub fn pass(&mut self, until: u64) -> Result<Passed, Stop> {
+    pub fn step_until(&mut self, until: u64) -> Result<StepResult, Stop> {
         if let Some(stop) = &self.session.ended {
             return Err(stop.clone());
         }
         let before = self.core.cycle();
         let returns = self.core.returns;
         let passed = self.core.step(until);
-        self.notice(passed, before, returns)
+        self.record_step(passed, before, returns)
     }
 
     /// Executes instructions that need no recording up to a cycle, as long as nothing else is due.
     ///
     /// # Errors
     /// The reason why the run ends.
-    pub fn leap(&mut self, until: u64) -> Result<(), Stop> {
-        let notes_each = self.session.entered.is_some() || self.session.watches.masking.is_on();
-        if notes_each || self.session.ended.is_some() {
+    pub fn run_ahead(&mut self, until: u64) -> Result<(), Stop> {
+        let needs_recording =
+            self.session.entered.is_some() || self.session.watches.masking.is_on();
+        if needs_recording || self.session.ended.is_some() {
             return Ok(());
         }
         let (before, returns) = (self.core.cycle(), self.core.returns);
-        match self.core.leap(until) {
-            Some(passed) => self.notice(passed, before, returns).map(|_| ()),
+        match self.core.run_ahead(until) {
+            Some(passed) => self.record_step(passed, before, returns).map(|_| ()),
             None => Ok(()),
         }
     }
 
     /// Records the result of a step that began in cycle `before`, after `returns` exception
     /// returns.
-    fn notice(&mut self, passed: Passed, before: u64, returns: u64) -> Result<Passed, Stop> {
+    fn record_step(
+        &mut self,
+        passed: StepResult,
+        before: u64,
+        returns: u64,
+    ) -> Result<StepResult, Stop> {
         match passed {
-            Passed::Instruction { pc, issued } | Passed::HostCall { pc, issued } => {
-                self.notice_instruction(pc, issued);
-                self.notice_acknowledgement(issued);
+            StepResult::Instruction { pc, issued } | StepResult::HostCall { pc, issued } => {
+                self.record_instruction(pc, issued);
+                self.record_acknowledgement(issued);
             }
-            Passed::Call { pc, issued } => {
-                self.notice_instruction(pc, issued);
-                self.notice_trap(number::CALL, self.core.cycle());
+            StepResult::Call { pc, issued } => {
+                self.record_instruction(pc, issued);
+                self.record_trap(number::CALL, self.core.cycle());
             }
-            Passed::Trap(_, Some(exception)) => {
+            StepResult::Trap(_, Some(exception)) => {
                 // It became pending before it was taken.
-                self.notice_inputs();
-                self.notice_trap(exception, self.core.cycle() - ENTRY);
+                self.record_inputs();
+                self.record_trap(exception, self.core.cycle() - ENTRY);
             }
-            Passed::Trap(_, None) => self.notice_trap(number::FAULT, self.core.cycle() - ENTRY),
-            Passed::Slept => self.session.asleep += self.core.cycle() - before,
-            Passed::Refused(exception) => {
+            StepResult::Trap(_, None) => self.record_trap(number::FAULT, self.core.cycle() - ENTRY),
+            StepResult::Slept => self.session.asleep += self.core.cycle() - before,
+            StepResult::Refused(exception) => {
                 let stop = self.refusal(exception);
                 self.session.ended = Some(stop.clone());
                 return Err(stop);
             }
-            Passed::Forever => return Err(Stop::Asleep),
+            StepResult::Forever => return Err(Stop::Asleep),
         }
         if self.core.returns != returns {
-            self.notice_return();
+            self.record_return();
         }
-        self.notice_inputs();
-        if let Passed::HostCall { .. } = passed {
+        self.record_inputs();
+        if let StepResult::HostCall { .. } = passed {
             self.serve_call()?;
         }
         if self.session.watches.take_resumed() {
@@ -260,7 +266,7 @@ impl State {
         }
         if let Some(address) = self.core.arch.system.devices.take_refused() {
             let pc = self.core.arch.cpu.pc;
-            let pc = if let Passed::Instruction { pc, .. } = passed { pc } else { pc };
+            let pc = if let StepResult::Instruction { pc, .. } = passed { pc } else { pc };
             let stop = self.fault(FaultKind::Unmodelled, pc, Some(address));
             self.session.ended = Some(stop.clone());
             return Err(stop);
@@ -272,9 +278,9 @@ impl State {
     }
 
     #[inline]
-    fn notice_instruction(&mut self, pc: u32, issued: u64) {
+    fn record_instruction(&mut self, pc: u32, issued: u64) {
         if let Some(exception) = self.session.entered.take() {
-            self.notice_handler(exception, issued);
+            self.record_handler(exception, issued);
         }
         if self.session.is_watched(pc) {
             let mut counts = self.counts(issued);
@@ -288,7 +294,7 @@ impl State {
         if self.session.watches.masking.is_on() && self.session.handlers.is_empty() {
             let site = MaskSite { address: pc, link: self.core.arch.cpu.get(LR) };
             let (mask, now) = (self.mask(), self.core.cycle());
-            self.session.watches.masking.look(mask, now, self.session.asleep, site);
+            self.session.watches.masking.update(mask, now, self.session.asleep, site);
         }
         if self.core.is_asleep() && self.session.watches.want(Watch::Sleep) {
             let counts = self.counts(self.core.cycle());
@@ -297,7 +303,7 @@ impl State {
     }
 
     /// Records that a handler's first instruction has issued.
-    fn notice_handler(&mut self, exception: u16, issued: u64) {
+    fn record_handler(&mut self, exception: u16, issued: u64) {
         let happened = Watch::Handle(exception);
         if self.session.watches.want(happened) {
             let mut counts = self.counts(issued);
@@ -311,7 +317,7 @@ impl State {
         if self.core.masks(InterruptLine::Irq) { Some(Blocker::StatusMask) } else { None }
     }
 
-    fn notice_inputs(&mut self) {
+    fn record_inputs(&mut self) {
         if self.core.arch.system.risen.is_empty() {
             return;
         }
@@ -325,7 +331,7 @@ impl State {
     }
 
     /// Records the entry of a handler that began in a cycle.
-    fn notice_trap(&mut self, entered: u16, began: u64) {
+    fn record_trap(&mut self, entered: u16, began: u64) {
         self.session.watches.entry_began = began;
         self.session.watches.enter(entered);
         self.session.entered = Some(entered);
@@ -334,7 +340,7 @@ impl State {
 
     /// Records that the program has acknowledged an interrupt. It may differ from the one for which
     /// the exception was taken, if a more urgent one has become pending since, or be a further one.
-    fn notice_acknowledgement(&mut self, issued: u64) {
+    fn record_acknowledgement(&mut self, issued: u64) {
         let gic = self.core.arch.system.gic.as_mut();
         let Some(id) = gic.and_then(Gic::take_acknowledged) else { return };
         let exception = exception(id);
@@ -342,14 +348,14 @@ impl State {
         {
             return;
         }
-        self.notice_return();
-        self.notice_trap(exception, self.core.cycle());
+        self.record_return();
+        self.record_trap(exception, self.core.cycle());
         self.session.entered = None;
         self.session.handlers.name(exception);
-        self.notice_handler(exception, issued);
+        self.record_handler(exception, issued);
     }
 
-    fn notice_return(&mut self) {
+    fn record_return(&mut self) {
         let Some(exception) = self.session.handlers.leave() else { return };
         self.session.watches.left += 1;
         let happened = Watch::Return(exception);
@@ -368,15 +374,15 @@ impl State {
         let (kind, address) = match exception {
             Exception::Breakpoint => return Stop::Breakpoint(cpu.pc),
             Exception::Undefined { float: true } => (FaultKind::NoCoprocessor, None),
-            Exception::Code { why: Denied::External, address } => {
+            Exception::Code { why: AccessFault::External, address } => {
                 (FaultKind::InstructionAccess, Some(address))
             }
             Exception::Code { address, .. } => (FaultKind::InstructionProtection, Some(address)),
             Exception::Data { address, why, .. } => (
                 match why {
-                    Denied::Alignment => FaultKind::Unaligned,
-                    Denied::External => FaultKind::DataAccess,
-                    Denied::Background | Denied::Permission => FaultKind::DataProtection,
+                    AccessFault::Alignment => FaultKind::Unaligned,
+                    AccessFault::External => FaultKind::DataAccess,
+                    AccessFault::Background | AccessFault::Permission => FaultKind::DataProtection,
                 },
                 Some(address),
             ),
@@ -406,13 +412,13 @@ impl State {
         let arch = &mut self.core.arch;
         let (operation, parameter) = (arch.cpu.get(0), arch.cpu.get(1));
         let (bus, console) = (&mut arch.system.bus, &mut arch.system.console);
-        let answer = Around { bus, console, cycle, clock }.serve(operation, parameter);
+        let answer = CallEnvironment { bus, console, cycle, clock }.serve(operation, parameter);
         match answer {
-            Answer::Value(value) => {
+            CallResult::Value(value) => {
                 arch.cpu.set(0, value);
                 Ok(())
             }
-            Answer::Exit(status) => {
+            CallResult::Exit(status) => {
                 self.session.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }

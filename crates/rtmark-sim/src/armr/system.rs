@@ -1,7 +1,9 @@
 //! Everything outside the core: memories, the interrupt controller, peripherals.
 
 use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine, exception};
-use crate::devices::{Attached, Console, Devices, Effects, Env, Looked, Surroundings};
+use crate::devices::{
+    AttachedDevice, Console, DeviceContext, Devices, Effects, Env, OutputChanges,
+};
 use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
 use crate::timing::{LineMemories, LineMemory};
@@ -20,14 +22,14 @@ pub struct System {
     /// Exceptions that have become pending, with their cycles, for watches.
     pub risen: Vec<(u64, u16)>,
     /// The read paths that devices would control; memories have none in this model.
-    paths: LineMemories,
+    edges: LineMemories,
     /// Whether a register has been read or written.
     touched: bool,
 }
 
 impl System {
     pub fn new(soc: &Soc) -> Self {
-        let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
+        let edges = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
         Self {
             // The timing of memories is modelled elsewhere, not by the bus.
             bus: Bus::new(soc, |_| true),
@@ -37,13 +39,13 @@ impl System {
             direct: Vec::new(),
             scheduled: Vec::new(),
             risen: Vec::new(),
-            paths: LineMemories::new(paths.collect()),
+            edges: LineMemories::new(edges.collect()),
             touched: false,
         }
     }
 
     /// Returns whether a register has been read or written since the last call.
-    pub const fn take_touched(&mut self) -> bool {
+    pub const fn take_register_access(&mut self) -> bool {
         std::mem::replace(&mut self.touched, false)
     }
 
@@ -148,7 +150,7 @@ impl System {
             && let Some(offset) = gic.offset(address)
         {
             self.touched = true;
-            let before = Gic::makes_pending(offset).then(|| gic.all_pending());
+            let before = Gic::writes_pending(offset).then(|| gic.all_pending());
             gic.write(offset & !3, value << bits, mask);
             for (word, before) in (0..).zip(before.into_iter().flatten()) {
                 let mut rises = gic.all_pending()[usize::from(word)] & !before;
@@ -174,10 +176,10 @@ impl System {
         &mut self,
         at: usize,
         now: u64,
-        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+        act: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> T,
     ) -> (T, Effects) {
-        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.paths);
-        let around = Surroundings { bus, console, memories };
+        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.edges);
+        let around = DeviceContext { bus, console, memories };
         let result = self.devices.with_device(at, now, around, act);
         self.look_at_device(at, now);
         result
@@ -185,7 +187,7 @@ impl System {
 
     /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let Looked { changed, .. } = self.devices.look_at(at, now);
+        let OutputChanges { changed, .. } = self.devices.update_outputs(at, now);
         let attached = &self.devices.attached[at];
         let irqs = attached.irq.iter().enumerate();
         for (output, irq) in irqs.filter(|(output, _)| changed >> output & 1 == 1) {
@@ -216,7 +218,7 @@ impl System {
     }
 
     /// Processes all events due by a cycle.
-    pub fn pass(&mut self, now: u64) {
+    pub fn process_events(&mut self, now: u64) {
         while let Some(&(at, interrupt)) = self.scheduled.first()
             && at <= now
         {
@@ -247,7 +249,7 @@ impl System {
     }
 
     /// Records that an exception has been taken. Without a controller, that clears its input.
-    pub fn taken(&mut self, exception: u16) {
+    pub fn record_exception_taken(&mut self, exception: u16) {
         if self.gic.is_none() {
             self.direct.retain(|other| FIRST_EXTERNAL + *other != exception);
         }

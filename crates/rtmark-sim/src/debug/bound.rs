@@ -5,7 +5,7 @@
 use rtmark_units::{Cycles, Instructions};
 
 use crate::soc::{CoreKind, Soc};
-use crate::state::{Besides, Hit};
+use crate::state::{Hit, Overhead};
 
 /// The maximum number of cycles in which a core refills its pipeline after a jump, while the bus is still
 /// busy with earlier transfers.
@@ -13,7 +13,7 @@ const REFILL: u64 = 8;
 
 /// What the longest instructions of a core take, without the waits that the machine counts.
 #[derive(Clone, Copy)]
-struct Longest {
+struct LongestInstruction {
     /// Words that one instruction transfers.
     words: u64,
     /// Cycles of a calculation, from its operands to the use of its result.
@@ -24,7 +24,7 @@ struct Longest {
     frame: u64,
 }
 
-impl Longest {
+impl LongestInstruction {
     /// Returns the values for a core, from its manuals.
     const fn of(core: CoreKind) -> Self {
         match core {
@@ -58,33 +58,33 @@ const ENTRY: u64 = 16;
 
 /// What a part of a run has taken, or the whole run so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct Elapsed {
     /// Cycles.
     pub cycles: Cycles,
     /// Instructions executed.
     pub instructions: Instructions,
     /// What else the cycles were spent on.
-    pub besides: Besides,
+    pub overhead: Overhead,
 }
 
-impl From<&Hit> for Taken {
+impl From<&Hit> for Elapsed {
     fn from(hit: &Hit) -> Self {
-        Self { cycles: hit.cycle, instructions: hit.instructions, besides: hit.besides }
+        Self { cycles: hit.cycle, instructions: hit.instructions, overhead: hit.overhead }
     }
 }
 
-impl Taken {
+impl Elapsed {
     /// Returns the difference between two moments.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
-        let Besides { waited, asleep, exceptions } = self.besides;
+        let Overhead { waited, asleep, exceptions } = self.overhead;
         Self {
             cycles: self.cycles.saturating_sub(before.cycles),
             instructions: self.instructions.saturating_sub(before.instructions),
-            besides: Besides {
-                waited: waited.saturating_sub(before.besides.waited),
-                asleep: asleep.saturating_sub(before.besides.asleep),
-                exceptions: exceptions.saturating_sub(before.besides.exceptions),
+            overhead: Overhead {
+                waited: waited.saturating_sub(before.overhead.waited),
+                asleep: asleep.saturating_sub(before.overhead.asleep),
+                exceptions: exceptions.saturating_sub(before.overhead.exceptions),
             },
         }
     }
@@ -102,7 +102,8 @@ impl Bound {
     /// wait for a fetch on the same bus, a calculation, a refill, and the wait states of the words from
     /// which it is fetched. The machine counts what data accesses wait for.
     pub fn of(soc: &Soc) -> Self {
-        let Longest { words, calculation, fetches, frame } = Longest::of(soc.core);
+        let LongestInstruction { words, calculation, fetches, frame } =
+            LongestInstruction::of(soc.core);
         let fetch = fetches * most_wait_states(soc);
         let instruction = (2 * words).max(calculation) + REFILL + fetch;
         // Entry and return, each with the complete frame.
@@ -111,19 +112,20 @@ impl Bound {
 
     /// Returns the maximum number of cycles that something can have taken. A moment may be inside an
     /// instruction or an exception's entry, so one more of each is allowed for.
-    pub fn most(self, taken: &Taken) -> Cycles {
-        let Besides { waited, asleep, exceptions } = taken.besides;
-        let instructions = taken.instructions.0.saturating_add(1).saturating_mul(self.instruction);
+    pub fn max_cycles(self, elapsed: &Elapsed) -> Cycles {
+        let Overhead { waited, asleep, exceptions } = elapsed.overhead;
+        let instructions =
+            elapsed.instructions.0.saturating_add(1).saturating_mul(self.instruction);
         let exceptions = exceptions.saturating_add(1).saturating_mul(self.exception);
         let all = instructions.saturating_add(exceptions);
         Cycles(all.saturating_add(waited.0).saturating_add(asleep.0))
     }
 
     /// Returns a description of the error if a figure is impossible for the core, otherwise `None`.
-    pub fn excess(self, taken: &Taken) -> Option<String> {
-        let most = self.most(taken);
-        let Taken { cycles, instructions, besides } = taken;
-        let Besides { waited, asleep, exceptions } = besides;
+    pub fn violation(self, elapsed: &Elapsed) -> Option<String> {
+        let most = self.max_cycles(elapsed);
+        let Elapsed { cycles, instructions, overhead } = elapsed;
+        let Overhead { waited, asleep, exceptions } = overhead;
         (*cycles > most).then(|| {
             format!(
                 "{cycles} were counted where at most {most} are possible: \
@@ -154,17 +156,17 @@ mod tests {
         Soc::from_toml(&std::fs::read_to_string(file).expect("readable")).expect("good")
     }
 
-    fn taken(cycles: u64, instructions: u64) -> Taken {
+    fn elapsed(cycles: u64, instructions: u64) -> Elapsed {
         let (cycles, instructions) = (Cycles(cycles), Instructions(instructions));
-        Taken { cycles, instructions, besides: Besides::default() }
+        Elapsed { cycles, instructions, overhead: Overhead::default() }
     }
 
     #[test]
-    fn figures_of_a_pipeline_that_answers_401_for_each_instruction_are_refused() {
+    fn pipelines_that_take_401_cycles_per_instruction_are_rejected() {
         for name in ["stm32f405", "nrf52840", "stm32f100", "lm3s6965", "stm32l432"] {
             let bound = Bound::of(&soc(name));
             for instructions in [10, 50, 1_000, 1_000_000] {
-                let excess = bound.excess(&taken(instructions * 401, instructions));
+                let excess = bound.violation(&elapsed(instructions * 401, instructions));
                 let excess = excess.unwrap_or_else(|| panic!("{name}: {instructions}"));
                 for part in [instructions * 401, instructions] {
                     assert!(excess.contains(&part.to_string()), "{excess}");
@@ -176,38 +178,38 @@ mod tests {
     /// The figures are those that timing model 7 printed for Embassy's queue.send.immediate and for the
     /// first sample of RTIC's queue.handover, built with `--opt 2`.
     #[test]
-    fn figures_that_were_printed_once_are_refused() {
+    fn impossible_figures_of_timing_model_7_are_rejected() {
         let bound = Bound::of(&soc("stm32f405"));
-        assert!(bound.excess(&taken(19_649, 49)).is_some());
-        assert!(bound.excess(&taken(135_643, 338)).is_some());
-        assert_eq!(bound.excess(&taken(585, 347)), None);
+        assert!(bound.violation(&elapsed(19_649, 49)).is_some());
+        assert!(bound.violation(&elapsed(135_643, 338)).is_some());
+        assert_eq!(bound.violation(&elapsed(585, 347)), None);
     }
 
     #[test]
-    fn what_a_core_can_take_is_accepted() {
+    fn possible_figures_are_accepted() {
         let bound = Bound::of(&soc("stm32f405"));
         // A division loop; a span that is mostly spent asleep; one that consists of waits.
-        assert_eq!(bound.excess(&taken(14_000, 1_000)), None);
-        let mut asleep = taken(1_000_000, 50);
-        assert!(bound.excess(&asleep).is_some());
-        asleep.besides.asleep = Cycles(999_000);
-        assert_eq!(bound.excess(&asleep), None);
-        let mut waiting = taken(1_000_000, 50);
-        waiting.besides.waited = Cycles(999_000);
-        assert_eq!(bound.excess(&waiting), None);
-        let mut interrupted = taken(10_000, 50);
-        interrupted.besides.exceptions = 100;
-        assert_eq!(bound.excess(&interrupted), None);
+        assert_eq!(bound.violation(&elapsed(14_000, 1_000)), None);
+        let mut asleep = elapsed(1_000_000, 50);
+        assert!(bound.violation(&asleep).is_some());
+        asleep.overhead.asleep = Cycles(999_000);
+        assert_eq!(bound.violation(&asleep), None);
+        let mut waiting = elapsed(1_000_000, 50);
+        waiting.overhead.waited = Cycles(999_000);
+        assert_eq!(bound.violation(&waiting), None);
+        let mut interrupted = elapsed(10_000, 50);
+        interrupted.overhead.exceptions = 100;
+        assert_eq!(bound.violation(&interrupted), None);
     }
 
     #[test]
-    fn a_span_is_what_came_between_two_moments() {
-        let mut before = taken(100, 10);
-        before.besides = Besides { waited: Cycles(5), asleep: Cycles(6), exceptions: 7 };
-        let mut after = taken(250, 30);
-        after.besides = Besides { waited: Cycles(15), asleep: Cycles(26), exceptions: 37 };
-        let mut between = taken(150, 20);
-        between.besides = Besides { waited: Cycles(10), asleep: Cycles(20), exceptions: 30 };
+    fn a_span_is_the_difference_between_two_moments() {
+        let mut before = elapsed(100, 10);
+        before.overhead = Overhead { waited: Cycles(5), asleep: Cycles(6), exceptions: 7 };
+        let mut after = elapsed(250, 30);
+        after.overhead = Overhead { waited: Cycles(15), asleep: Cycles(26), exceptions: 37 };
+        let mut between = elapsed(150, 20);
+        between.overhead = Overhead { waited: Cycles(10), asleep: Cycles(20), exceptions: 30 };
         assert_eq!(after.since(before), between);
     }
 }

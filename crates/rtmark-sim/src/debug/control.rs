@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::image::Image;
 use crate::isa::Disassembly;
 use crate::state::stop::{InternalError, Stop};
-use crate::state::{Blocker, CoreState, FileCalls, LoadError, NoMemory, Register, State};
+use crate::state::{Blocker, CoreState, FileCalls, LoadError, Register, State, UnmappedAddress};
 
 /// The link register of a function called by [`Machine::load_and_call`](crate::Machine::load_and_call),
 /// which is its value after a reset. No instruction can be at this address.
@@ -34,7 +34,7 @@ impl CoreModel for CortexM {
     }
 
     fn reason(&self, stop: Stop) -> Stop {
-        self.reason_of(stop)
+        self.final_stop(stop)
     }
 }
 
@@ -67,19 +67,19 @@ impl Controlled for CortexM {
         self.code.evictions
     }
 
-    fn sabotage(&mut self, address: u32) {
-        self.state.memo.sabotage(address);
+    fn inject_pipeline_stall(&mut self, address: u32) {
+        self.state.memo.inject_pipeline_stall(address);
         self.state.predecoded.forget_all();
     }
 
-    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
         let (control, cycles, facts) = (self.state.cpu.control, self.state.cycles, self.state.pipe);
         self.state.cpu.control = 0;
         let stored = self.state.write_aligned_word(address, value);
         (self.state.cpu.control, self.state.cycles) = (control, cycles);
         self.state.pipe = self.state.pipe.with_facts_of(facts);
         self.state.predecoded.forget_all();
-        stored.map_err(|_| NoMemory(address))
+        stored.map_err(|_| UnmappedAddress(address))
     }
 
     fn has_register(&self, register: Register) -> bool {
@@ -100,7 +100,7 @@ impl Controlled for CortexM {
 
     fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         let result = self.step_once(until);
-        self.unless_failed(result)
+        self.or_internal_error(result)
     }
 
     fn next_access(&self) -> Option<Access> {
@@ -111,7 +111,7 @@ impl Controlled for CortexM {
         self.state.mask()
     }
 
-    fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+    fn priority_blocker(&self, priority: u8) -> Option<Blocker> {
         let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
         let group_of = |priority: u8| nvic.group_of(i16::from(nvic.mask_priority(priority)));
         let group = group_of(priority);

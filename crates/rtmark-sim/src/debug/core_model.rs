@@ -6,15 +6,15 @@
 
 use rtmark_units::Cycles;
 
-use super::{Access, Advance, Observed, RETURN, Tried};
+use super::{Access, Advance, Observed, RETURN, TrialOutcome};
 use crate::host::Host;
 use crate::image::Image;
 use crate::isa::Disassembly;
 use crate::soc::MemoryKind;
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{
-    Blocker, Convention, CoreState, FileCalls, Interrupted, LoadError, MaskedInterval, NoMemory,
-    Register, ThreadStack,
+    Blocker, Convention, CoreState, FileCalls, Interrupted, LoadError, MaskedInterval, Register,
+    ThreadStack, UnmappedAddress,
 };
 
 /// A core that runs code.
@@ -58,10 +58,10 @@ pub trait Controlled: CoreModel + Roles {
 
     fn next_access(&self) -> Option<Access>;
 
-    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory>;
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress>;
 
     fn has_register(&self, register: Register) -> bool {
-        let wanted = register.by(self.convention());
+        let wanted = register.in_convention(self.convention());
         self.named_registers().iter().any(|(_, known)| *known == wanted)
     }
 
@@ -82,14 +82,14 @@ pub trait Controlled: CoreModel + Roles {
 
     fn mask(&self) -> Option<Blocker>;
 
-    fn holds_back_priority(&self, priority: u8) -> Option<Blocker>;
+    fn priority_blocker(&self, priority: u8) -> Option<Blocker>;
 
     /// By default, the model cannot detect errors of its own.
     fn internal_error(&self) -> Option<&InternalError> {
         None
     }
 
-    fn sabotage(&mut self, _address: u32) {}
+    fn inject_pipeline_stall(&mut self, _address: u32) {}
 
     /// By default, what the core keeps of code has a bound of its own.
     fn limit_code(&mut self, _steps: usize, _states: usize) {}
@@ -141,7 +141,7 @@ pub trait Roles {
     }
 
     /// By default, an instruction that an interrupt abandons restarts.
-    fn goes_on(&self) -> bool {
+    fn resumes_instruction(&self) -> bool {
         false
     }
 }
@@ -157,38 +157,38 @@ pub trait Trials: CoreModel {
     fn advance(&mut self, until: Cycles) -> Result<Advance, Stop>;
 
     /// By default, an instruction does not enter the pipeline before the previous one has completed.
-    fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    fn advance_before_issue(&mut self, until: Cycles) -> Result<Advance, Stop> {
         self.advance(until)
     }
 
     fn settle(&mut self);
 
-    fn holds_back(&self, interrupt: u16) -> Option<Blocker>;
+    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker>;
 
-    fn sees_pending(&self) -> bool {
-        self.is_asleep() || self.looks_until().is_some()
+    fn can_observe_pending(&self) -> bool {
+        self.is_asleep() || self.observes_pending_until().is_some()
     }
 
-    fn looks_until(&self) -> Option<Cycles>;
+    fn observes_pending_until(&self) -> Option<Cycles>;
 
     fn is_asleep(&self) -> bool;
 
-    fn is_under_way(&self, interrupt: u16) -> bool {
-        self.has_come(interrupt) || self.is_active(interrupt)
+    fn is_pending_or_active(&self, interrupt: u16) -> bool {
+        self.has_arrived(interrupt) || self.is_active(interrupt)
     }
 
-    fn has_come(&self, interrupt: u16) -> bool;
+    fn has_arrived(&self, interrupt: u16) -> bool;
 
     fn is_active(&self, interrupt: u16) -> bool;
 
     fn least_latency(&self) -> u64;
 
     /// By default, what becomes pending reaches the core at once; any delay is part of the entry.
-    fn way_to_core(&self) -> u64 {
+    fn interrupt_delay(&self) -> u64 {
         0
     }
 
-    fn try_entry(&mut self, interrupt: u16) -> Tried {
+    fn try_entry(&mut self, interrupt: u16) -> TrialOutcome {
         self.try_entry_early(interrupt, self.state().cycles())
     }
 
@@ -196,10 +196,10 @@ pub trait Trials: CoreModel {
         self.state().cycles()
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried;
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome;
 
     /// By default, interrupts are only taken between instructions, which [`Self::try_entry`] covers.
-    fn try_entry_within(&mut self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
+    fn try_entry_within(&mut self, _interrupt: u16, _at: Cycles) -> Option<TrialOutcome> {
         None
     }
 }

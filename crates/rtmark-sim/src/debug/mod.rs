@@ -7,9 +7,9 @@ mod observe;
 mod roles;
 mod trial;
 
-pub use self::bound::{Bound, Taken};
+pub use self::bound::{Bound, Elapsed};
 pub use self::control::RETURN;
 pub use self::core_model::{Controlled, CoreModel, Roles, Trials};
-pub use self::observe::{Access, AccessKind, Instruction, Marks, Observed};
+pub use self::observe::{Access, AccessKind, BoundaryCounts, Instruction, Observed};
 pub use self::roles::{ARM_INTEGERS, ARM_SINGLES};
-pub use self::trial::{Advance, Tried};
+pub use self::trial::{Advance, TrialOutcome};

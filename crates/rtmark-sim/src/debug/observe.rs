@@ -8,7 +8,7 @@ use rtmark_units::Cycles;
 
 use crate::engine::CortexM;
 use crate::engine::events::Due;
-use crate::engine::run_loop::Went;
+use crate::engine::run_loop::BlockRun;
 use crate::isa::{Group, Op, Slot};
 use crate::state::stop::Stop;
 use crate::state::{Landmarks, Session, Watches};
@@ -56,7 +56,7 @@ impl Access {
 
 /// The counts at an instruction boundary, by which the loop later sees what exceptions have done.
 #[derive(Clone, Copy, Debug)]
-pub struct Marks {
+pub struct BoundaryCounts {
     /// Exceptions taken so far.
     pub taken: u64,
     /// Exceptions left so far.
@@ -67,7 +67,7 @@ pub struct Marks {
     pub idle: u64,
 }
 
-impl Marks {
+impl BoundaryCounts {
     /// Returns the counts of a core whose session keeps them.
     pub fn of(session: &Session) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Marks {
 }
 
 /// A Cortex-M instruction that is about to execute.
-pub struct Reached {
+pub struct NextInstruction {
     slot: Option<Slot>,
     due: Due,
 }
@@ -88,7 +88,7 @@ pub struct Reached {
 /// A core whose run can be observed instruction by instruction.
 pub trait Observed {
     /// An instruction that is about to execute.
-    type Reached;
+    type NextInstruction;
 
     /// Begins an observed run that lasts until a cycle: at landmarks if there are any, otherwise at every
     /// instruction.
@@ -96,27 +96,30 @@ pub trait Observed {
 
     /// Advances to where the next instruction is about to execute; returns `None` if something else has
     /// happened instead.
-    fn reach_observed(&mut self) -> Result<Option<Self::Reached>, Stop>;
+    fn reach_observed(&mut self) -> Result<Option<Self::NextInstruction>, Stop>;
 
     /// Executes the instruction that has been reached; returns it if it has executed.
     fn execute_observed(
         &mut self,
-        reached: Self::Reached,
+        next: Self::NextInstruction,
     ) -> (Option<Instruction>, Result<(), Stop>);
 
     /// Continues at full speed from the instruction that has been reached to the next landmark, or to where
     /// something other than an instruction is due. Returns the cycle up to which it executed, or `None` if
     /// the instruction must be executed by itself, as always on cores that do not support landmarks.
-    fn go_on(&mut self, _reached: &Self::Reached) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(
+        &mut self,
+        _next: &Self::NextInstruction,
+    ) -> (Option<Cycles>, Result<(), Stop>) {
         (None, Ok(()))
     }
 
     /// Returns the current counts.
-    fn marks(&self) -> Marks;
+    fn marks(&self) -> BoundaryCounts;
 }
 
 impl Observed for CortexM {
-    type Reached = Reached;
+    type NextInstruction = NextInstruction;
 
     fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>) {
         self.state.predecoded.observe_at(landmarks);
@@ -124,23 +127,26 @@ impl Observed for CortexM {
         self.state.deadline = 0;
     }
 
-    fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {
+    fn reach_observed(&mut self) -> Result<Option<NextInstruction>, Stop> {
         self.state.reach_next();
         let due = if self.state.cycles >= self.state.deadline {
-            self.state.attend_once()?
+            self.state.handle_due_event()?
         } else {
             Due::Instruction
         };
         if due == Due::Attention {
             return Ok(None);
         }
-        Ok(Some(Reached { slot: self.state.next_slot()?, due }))
+        Ok(Some(NextInstruction { slot: self.state.next_slot()?, due }))
     }
 
-    fn execute_observed(&mut self, reached: Reached) -> (Option<Instruction>, Result<(), Stop>) {
-        let Reached { slot, due } = reached;
+    fn execute_observed(
+        &mut self,
+        next: NextInstruction,
+    ) -> (Option<Instruction>, Result<(), Stop>) {
+        let NextInstruction { slot, due } = next;
         let (address, count) = (self.state.cpu.pc, self.state.instructions);
-        let told = slot.map(|slot| Instruction {
+        let instruction = slot.map(|slot| Instruction {
             address,
             size: slot.size(),
             is_call: self.is_call(&slot),
@@ -151,17 +157,17 @@ impl Observed for CortexM {
             (Some(slot), _) => self.state.step_decoded(address, slot),
             (None, _) => self.state.fetch_fault(address),
         };
-        (told.filter(|_| self.state.instructions > count), step)
+        (instruction.filter(|_| self.state.instructions > count), step)
     }
 
-    fn go_on(&mut self, reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
-        let plain = reached.slot.filter(|slot| !slot.is_landmark());
-        if plain.is_none() || reached.due != Due::Instruction {
+    fn run_to_landmark(&mut self, next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
+        let plain = next.slot.filter(|slot| !slot.is_landmark());
+        if plain.is_none() || next.due != Due::Instruction {
             return (None, Ok(()));
         }
         let taken = self.state.watches.taken;
         match self.run_unobserved() {
-            Ok(Went::NoBlock) => (None, Ok(())),
+            Ok(BlockRun::NoBlock) => (None, Ok(())),
             went => {
                 // An exception that an instruction raises is taken together with it.
                 let Watches { taken: now, entry_began, .. } = self.state.watches;
@@ -171,8 +177,8 @@ impl Observed for CortexM {
         }
     }
 
-    fn marks(&self) -> Marks {
-        Marks {
+    fn marks(&self) -> BoundaryCounts {
+        BoundaryCounts {
             taken: self.state.watches.taken,
             left: self.state.watches.left,
             handler: self.state.cpu.ipsr,
@@ -186,7 +192,7 @@ impl CortexM {
         self.state.limit = until.0;
         loop {
             self.state.reach_next();
-            let due = self.state.attend_once()?;
+            let due = self.state.handle_due_event()?;
             if due == Due::Attention {
                 continue;
             }

@@ -90,7 +90,7 @@ impl Roles for CortexM {
         (link & 1 == 1 && link < EXC_RETURN).then_some(link & !1)
     }
 
-    fn goes_on(&self) -> bool {
+    fn resumes_instruction(&self) -> bool {
         self.state.register(Register::Xpsr) & CONTINUED != 0
     }
 }

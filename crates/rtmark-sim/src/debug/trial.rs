@@ -2,7 +2,7 @@
 //!
 //! A search that asks, for every instruction, when an interrupt's handler would begin, steps along a run
 //! ([`Machine::advance`](crate::Machine::advance)), asks what would hold the interrupt back
-//! ([`Machine::holds_back`](crate::Machine::holds_back)), and tries the entry and takes it back
+//! ([`Machine::interrupt_blocker`](crate::Machine::interrupt_blocker)), and tries the entry and takes it back
 //! ([`Machine::try_entry`](crate::Machine::try_entry)). A trial takes the interrupt with the regular code,
 //! and then restores what that changed, which is cheaper than copying the machine.
 
@@ -45,7 +45,7 @@ pub enum Advance {
 
 /// The result of trying an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tried {
+pub enum TrialOutcome {
     /// The handler's first instruction executes in this cycle.
     Entered(Cycles),
     /// Only a run on a copy of the machine can tell: something else happens at about this time.
@@ -60,7 +60,7 @@ impl Trials for CortexM {
         let exception = FIRST_INTERRUPT + interrupt;
         self.state.system.nvic.enable(exception, true);
         self.state.system.nvic.set_priority(exception, priority);
-        self.state.attend_soon();
+        self.state.request_attention();
         true
     }
 
@@ -73,14 +73,14 @@ impl Trials for CortexM {
     }
 
     fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        let result = self.advance_open(until)?;
+        let result = self.advance_before_issue(until)?;
         self.state.reach_next();
-        self.unless_failed(Ok(result))
+        self.or_internal_error(Ok(result))
     }
 
-    fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    fn advance_before_issue(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_once(until);
-        self.unless_failed(result)
+        self.or_internal_error(result)
     }
 
     fn settle(&mut self) {
@@ -88,7 +88,7 @@ impl Trials for CortexM {
         self.state.pass_time(self.state.cycles);
     }
 
-    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
         if !nvic.enabled().contains(exception) {
@@ -109,34 +109,35 @@ impl Trials for CortexM {
         (first != exception).then_some(Blocker::Pending(first))
     }
 
-    fn sees_pending(&self) -> bool {
-        let told = |access: Access| {
+    fn can_observe_pending(&self) -> bool {
+        let observes = |access: Access| {
             let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
             // A store to ICPR clears the pending state; one to ICSR can only set it.
             scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
         };
         self.state.sleeping.is_some()
             || self.state.system.sleep_control & EVENT_ON_PEND != 0
-            || self.next_access().is_some_and(told)
+            || self.next_access().is_some_and(observes)
     }
 
-    fn looks_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self) -> Option<Cycles> {
         let waits = self.state.lead - u64::from(self.state.rules.longest);
-        (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.state.cycles + LOOK + waits))
+        (self.can_observe_pending() && !self.is_asleep())
+            .then(|| Cycles(self.state.cycles + LOOK + waits))
     }
 
     fn is_asleep(&self) -> bool {
         self.state.sleeping.is_some()
     }
 
-    fn is_under_way(&self, interrupt: u16) -> bool {
+    fn is_pending_or_active(&self, interrupt: u16) -> bool {
         let (nvic, exception) =
             (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
-    fn has_come(&self, interrupt: u16) -> bool {
-        self.state.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
+    fn has_arrived(&self, interrupt: u16) -> bool {
+        self.state.system.nvic.has_arrived(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
     fn is_active(&self, interrupt: u16) -> bool {
@@ -146,54 +147,54 @@ impl Trials for CortexM {
     fn least_latency(&self) -> u64 {
         let rules = self.state.rules;
         let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);
-        self.state.way_to_core() + u64::from(least)
+        self.state.interrupt_delay() + u64::from(least)
     }
 
-    fn way_to_core(&self) -> u64 {
-        self.state.way_to_core()
+    fn interrupt_delay(&self) -> u64 {
+        self.state.interrupt_delay()
     }
 
-    fn try_entry(&mut self, interrupt: u16) -> Tried {
+    fn try_entry(&mut self, interrupt: u16) -> TrialOutcome {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         match self.begin_entry(exception) {
             Some(before) => self.enter_and_return(exception, before),
-            None => Tried::Unclear,
+            None => TrialOutcome::Unclear,
         }
     }
 
     fn next_entry(&mut self) -> Cycles {
         loop {
-            let kept = Kept::of(self);
+            let saved = SavedState::of(self);
             self.state.reach_next();
             let at = self.state.cycles;
-            // If the step could not be computed for lack of room, `put_back` has made room, so the next
+            // If the step could not be computed for lack of room, `restore` has made room, so the next
             // attempt succeeds.
-            if kept.put_back(self) {
+            if saved.restore(self) {
                 return Cycles(at);
             }
         }
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
-        let Some(before) = self.begin_entry(exception) else { return Tried::Unclear };
+        let Some(before) = self.begin_entry(exception) else { return TrialOutcome::Unclear };
         self.state.system.nvic.send(exception);
-        self.state.arrivals.push((at.0 + self.state.way_to_core(), exception));
+        self.state.arrivals.push((at.0 + self.state.interrupt_delay(), exception));
         self.state.reach_next();
         self.state.arrivals.clear();
         self.state.system.nvic.arrive(exception);
         self.enter_and_return(exception, before)
     }
 
-    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<TrialOutcome> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let slot = self.state.slot_at(self.state.cpu.pc)?;
-        let is_taken = self.state.system.nvic.to_take(self.state.masks()).is_some();
-        if self.state.sleeping.is_some() || is_taken || !self.state.may_give_way(&slot) {
+        let is_taken = self.state.system.nvic.exception_to_take(self.state.masks()).is_some();
+        if self.state.sleeping.is_some() || is_taken || !self.state.may_abandon(&slot) {
             return None;
         }
-        let before = self.state.gave_way;
-        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
+        let before = self.state.abandoned_instructions;
+        let (next, lowest) = (self.next_event(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
         // An exception return could not be taken back. Such a return loads the program counter last of all.
         let may_return = self.state.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
         // Registers whose saving exception entry deferred are saved far away from here.
@@ -201,7 +202,7 @@ impl Trials for CortexM {
         let saves =
             matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.state.has_live_fp();
         let is_plain = slot.op != Op::Watch && !may_return && !saves;
-        let clear = is_plain && !self.is_unclear(exception, next, lowest);
+        let clear = is_plain && !self.needs_full_run(exception, next, lowest);
         let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
         let accessed = match self.next_access() {
             Some(access) => self.copy_accessed(access),
@@ -213,11 +214,11 @@ impl Trials for CortexM {
             let _ = copy.advance(Cycles(u64::MAX));
             if copy.state.failed.is_some() {
                 self.state.failed = copy.state.failed.take();
-                self.state.attend_soon();
+                self.state.request_attention();
             }
-            return (copy.state.gave_way != before).then_some(Tried::Unclear);
+            return (copy.state.abandoned_instructions != before).then_some(TrialOutcome::Unclear);
         };
-        let kept = Kept::of(self);
+        let saved = SavedState::of(self);
         self.state.schedule(exception, at.0);
         let pc = self.state.cpu.pc;
         let step = match self.state.cpu.it {
@@ -225,23 +226,28 @@ impl Trials for CortexM {
             _ => self.state.step_in_it_block(pc, slot),
         };
         self.state.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
-        let gave_way = step.is_ok() && self.state.gave_way != before;
+        let was_abandoned = step.is_ok() && self.state.abandoned_instructions != before;
         // Otherwise it has given way to something else.
-        let is_ours = self.state.cycles >= at.0.saturating_add(self.state.way_to_core());
+        let is_ours = self.state.cycles >= at.0.saturating_add(self.state.interrupt_delay());
         let mut begun = false;
-        if gave_way {
+        if was_abandoned {
             self.state.system.nvic.pend(exception, true);
             begun = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
-            begun = begun && self.reach_first();
+            begun = begun && self.advance_to_first_instruction();
         }
         let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
         self.store_words(address, &words);
         self.store_words(lowest, &stack);
-        let went = kept.put_back(self);
+        let went = saved.restore(self);
         self.state.system.nvic.withdraw(exception);
-        self.state.gave_way = before;
-        let clear = went && begun && is_ours && !dirty && self.stays_in_handler(cycle, next);
-        gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
+        self.state.abandoned_instructions = before;
+        let clear =
+            went && begun && is_ours && !dirty && self.first_instruction_is_certain(cycle, next);
+        was_abandoned.then_some(if clear {
+            TrialOutcome::Entered(Cycles(cycle))
+        } else {
+            TrialOutcome::Unclear
+        })
     }
 }
 
@@ -249,12 +255,12 @@ impl CortexM {
     fn advance_once(&mut self, until: Cycles) -> Result<Advance, Stop> {
         if self.state.limit != until.0 {
             self.state.limit = until.0;
-            self.state.attend_soon();
+            self.state.request_attention();
         }
         let (taken, left) = (self.state.watches.taken, self.state.watches.left);
         self.state.reach_next();
         let due = if self.state.cycles >= self.state.deadline {
-            self.state.attend_once()?
+            self.state.handle_due_event()?
         } else {
             Due::Instruction
         };
@@ -274,31 +280,31 @@ impl CortexM {
     /// Begins to try an entry, with the interrupt pending; returns `None`, with nothing done, if the entry
     /// could not be taken back.
     fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
-        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
-        if self.is_unclear(exception, next, lowest) || self.state.sleeping.is_some() {
+        let (next, lowest) = (self.next_event(), self.below_stack(LONGEST_FRAME));
+        if self.needs_full_run(exception, next, lowest) || self.state.sleeping.is_some() {
             return None;
         }
         let stack = self.copy_words(lowest, LONGEST_FRAME)?;
-        let kept = Kept::of(self);
+        let saved = SavedState::of(self);
         self.state.system.nvic.pend(exception, true);
-        Some(BeforeEntry { kept, lowest, stack, next })
+        Some(BeforeEntry { saved, lowest, stack, next })
     }
 
     /// Enters the handler, and takes back everything that has happened since the trial began.
-    fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
-        let BeforeEntry { kept, lowest, stack, next } = before;
+    fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> TrialOutcome {
+        let BeforeEntry { saved, lowest, stack, next } = before;
         let entered = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
-        let begun = entered && self.reach_first();
+        let begun = entered && self.advance_to_first_instruction();
         let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
         self.store_words(lowest, &stack);
-        let went = kept.put_back(self);
+        let went = saved.restore(self);
         self.state.system.nvic.withdraw(exception);
-        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
-        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+        let clear = went && begun && !dirty && self.first_instruction_is_certain(cycle, next);
+        if clear { TrialOutcome::Entered(Cycles(cycle)) } else { TrialOutcome::Unclear }
     }
 
     /// Returns the next cycle in which anything happens by itself.
-    fn next_of_all(&self) -> u64 {
+    fn next_event(&self) -> u64 {
         let next = self.state.system.systick.next_zero();
         let next = next.min(self.state.devices.next()).min(self.state.rtt.next());
         next.min(self.state.next_scheduled()).min(self.state.next_arrival())
@@ -306,7 +312,7 @@ impl CortexM {
 
     /// Returns whether a handler's first instruction, beginning in `cycle`, is certain to execute before
     /// anything else happens: it might be one that gives way and restarts.
-    const fn stays_in_handler(&self, cycle: u64, next: u64) -> bool {
+    const fn first_instruction_is_certain(&self, cycle: u64, next: u64) -> bool {
         cycle.saturating_add(self.state.lead) < next
     }
 
@@ -316,7 +322,7 @@ impl CortexM {
     }
 
     /// Returns whether more would have to be restored than what an entry itself changes.
-    fn is_unclear(&self, exception: u16, next: u64, lowest: u32) -> bool {
+    fn needs_full_run(&self, exception: u16, next: u64, lowest: u32) -> bool {
         let vector = self.state.system.vector_table.wrapping_add(u32::from(exception) * 4);
         next <= self.state.cycles + LONGEST_ENTRY + self.state.lead
             || !self.state.arrivals.is_empty()
@@ -355,7 +361,7 @@ impl CortexM {
 
     /// Advances to where the first instruction after a jump has been fetched and is about to execute;
     /// returns whether there is one.
-    fn reach_first(&mut self) -> bool {
+    fn advance_to_first_instruction(&mut self) -> bool {
         self.state.reach_next();
         let pc = self.state.cpu.pc;
         let Some(slot) = self.state.slot_at(pc) else { return false };
@@ -366,7 +372,7 @@ impl CortexM {
 
 /// The machine before an entry that is tried.
 struct BeforeEntry {
-    kept: Kept,
+    saved: SavedState,
     /// The address of `stack`, which is a copy of the memory below the stack pointer.
     lowest: u32,
     stack: Vec<[u8; 4]>,
@@ -375,10 +381,10 @@ struct BeforeEntry {
 }
 
 /// What entering a handler changes, apart from memory and the interrupt's own state.
-struct Kept {
+struct SavedState {
     cpu: crate::arch::armm::registers::Cpu,
     fp: crate::arch::armm::scs::FpControl,
-    spent: crate::arch::armm::dwt::Spent,
+    spent: crate::arch::armm::dwt::CycleCounts,
     lines: Vec<(usize, crate::timing::LineMemory)>,
     predictor: crate::timing::Predictor,
     cycles: u64,
@@ -398,10 +404,10 @@ struct Kept {
     writes_dirty: bool,
 }
 
-impl Kept {
+impl SavedState {
     /// Begins a trial.
     fn of(machine: &mut CortexM) -> Self {
-        machine.state.trial = Trial::Goes;
+        machine.state.trial = Trial::Active;
         // Memories that never make the core wait have no state worth saving.
         let slow = machine.state.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
         let lines = slow.map(|(at, line)| (at, line.clone())).collect();
@@ -430,7 +436,7 @@ impl Kept {
     }
 
     /// Ends a trial; returns whether it was completed.
-    fn put_back(self, machine: &mut CortexM) -> bool {
+    fn restore(self, machine: &mut CortexM) -> bool {
         machine.state.cpu = self.cpu;
         machine.state.system.fp = self.fp;
         machine.state.spent = self.spent;
@@ -459,9 +465,9 @@ impl Kept {
             machine.state.renumber_pipe_states();
         }
         if machine.state.failed.is_some() {
-            machine.state.attend_soon();
+            machine.state.request_attention();
         }
-        trial == Trial::Goes
+        trial == Trial::Active
     }
 }
 
@@ -470,14 +476,15 @@ mod tests {
     use super::*;
     use crate::debug::CoreModel;
     use crate::soc::Soc;
-    use crate::timing::pipeline::LeftOut;
+    use crate::timing::pipeline::DisabledRules;
 
     const HANDLER: u32 = 0x48;
 
     /// A Cortex-M3 in an endless loop, with a handler for interrupt 0.
     fn machine() -> CortexM {
         let soc = include_str!("../../../../socs/generic-cortex-m3.toml");
-        let mut machine = CortexM::new(&Soc::from_toml(soc).expect("a soc"), LeftOut::default());
+        let mut machine =
+            CortexM::new(&Soc::from_toml(soc).expect("a soc"), DisabledRules::default());
         let mut image = [0; 0x4C];
         for (at, word) in [(0, 0x2000_1000_u32), (4, 0x45), (0x40, HANDLER | 1)] {
             image[at..at + 4].copy_from_slice(&word.to_le_bytes());
@@ -493,12 +500,12 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_cannot_be_taken_back_changes_nothing() {
+    fn a_trial_that_cannot_be_undone_changes_nothing() {
         let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
         tried.state.memo.fill();
-        assert_eq!(tried.try_entry(0), Tried::Unclear);
+        assert_eq!(tried.try_entry(0), TrialOutcome::Unclear);
         let entered = other.try_entry(0);
-        assert!(matches!(entered, Tried::Entered(_)), "{entered:?}");
+        assert!(matches!(entered, TrialOutcome::Entered(_)), "{entered:?}");
         assert_eq!(tried.try_entry(0), entered, "there is room again");
         for machine in [&mut tried, &mut plain] {
             machine.run(Cycles(1_000));

@@ -1,12 +1,12 @@
 //! Accesses to the registers of devices, shared by all cores.
 
-use super::{Attached, Devices, Direction, Effects, Env, Strictness};
+use super::{AttachedDevice, Devices, Direction, Effects, Env, Strictness};
 use crate::devices::Console;
 use crate::memory::Bus;
 use crate::timing::LineMemories;
 
 /// What devices can reach besides their registers.
-pub struct Surroundings<'a> {
+pub struct DeviceContext<'a> {
     pub bus: &'a Bus,
     pub console: &'a mut Console,
     pub memories: &'a mut LineMemories,
@@ -19,10 +19,10 @@ impl Devices {
         &mut self,
         at: usize,
         now: u64,
-        around: Surroundings<'_>,
-        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+        around: DeviceContext<'_>,
+        act: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> T,
     ) -> (T, Effects) {
-        let Surroundings { bus, console, memories } = around;
+        let DeviceContext { bus, console, memories } = around;
         let ratio = self.ratio(at);
         let mut env = Env { now, ratio, bus, console, memories, effects: Effects::default() };
         let result = act(&mut self.attached[at], &mut env);
@@ -34,7 +34,7 @@ impl Devices {
     pub fn has_read(&mut self, at: usize, address: u32, value: Option<u32>, now: u64) -> u32 {
         let has_model = value.is_some_and(|value| !self.is_polled(at, address, value, now));
         if !has_model {
-            self.admit(address, Direction::Read);
+            self.record_unmodelled(address, Direction::Read);
         }
         value.unwrap_or(0)
     }
@@ -42,14 +42,14 @@ impl Devices {
     /// Records the effects of a write: whether the register has no model, and whether the write starts
     /// something that has none.
     pub fn has_written(&mut self, at: usize, address: u32, written: Option<()>, effects: &Effects) {
-        self.written(at);
+        self.note_written(at);
         if written.is_none() || effects.without_model {
-            self.admit(address, Direction::Write);
+            self.record_unmodelled(address, Direction::Write);
         }
     }
 
     /// Records an access without a model, and refuses it under strict checking.
-    fn admit(&mut self, address: u32, direction: Direction) {
+    fn record_unmodelled(&mut self, address: u32, direction: Direction) {
         self.note(address, direction);
         if self.strictness == Strictness::Strict {
             self.refused = Some(address);

@@ -29,9 +29,9 @@ impl Console {
         self.newest.push(byte);
         let excess = self.newest.len().saturating_sub(longest);
         self.newest.drain(..excess);
-        let is_there = |text: &Vec<u8>| !text.is_empty() && self.newest.ends_with(text);
+        let is_printed = |text: &Vec<u8>| !text.is_empty() && self.newest.ends_with(text);
         if self.found.is_none() {
-            self.found = self.awaited.iter().position(is_there);
+            self.found = self.awaited.iter().position(is_printed);
         }
     }
 
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_found_across_writes_and_once() {
+    fn awaited_text_is_found_across_writes_and_only_once() {
         let mut console = Console::default();
         console.extend(b"PASS");
         assert_eq!(console.take_found(), None);

@@ -74,13 +74,13 @@ impl Counter {
         self.origin.saturating_add(u64::try_from(after).unwrap_or(u64::MAX))
     }
 
-    /// Returns whether a value has been reached since [`Self::look`].
-    pub fn passed(&self, now: u64, value: u64) -> bool {
+    /// Returns whether a value has been reached since [`Self::observe`].
+    pub fn has_passed(&self, now: u64, value: u64) -> bool {
         self.next(self.seen, value).is_some_and(|next| next <= self.position(now))
     }
 
-    /// Returns whether it has counted at all since [`Self::look`].
-    pub fn counted(&self, now: u64) -> bool {
+    /// Returns whether it has counted at all since [`Self::observe`].
+    pub fn has_counted(&self, now: u64) -> bool {
         self.position(now) > self.seen
     }
 
@@ -90,12 +90,12 @@ impl Counter {
     }
 
     /// Marks everything up to now as seen.
-    pub fn look(&mut self, now: u64) {
+    pub fn observe(&mut self, now: u64) {
         self.seen = self.position(now);
     }
 
-    /// Returns the cycle in which a value is reached that has not been reached since [`Self::look`].
-    pub fn reaches(&self, value: u64) -> Option<u64> {
+    /// Returns the cycle in which a value is reached that has not been reached since [`Self::observe`].
+    pub fn cycle_of_value(&self, value: u64) -> Option<u64> {
         let next = self.next(self.seen, value).filter(|_| self.running)?;
         Some(self.cycle_of(next))
     }
@@ -151,36 +151,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_starts_again() {
+    fn the_counter_wraps_around() {
         let mut counter = Counter::new(Rate::every(10), 4);
         counter.start(100);
         let values: Vec<_> = (100..160).step_by(10).map(|now| counter.value(now)).collect();
         assert_eq!(values, [0, 1, 2, 3, 0, 1]);
         assert_eq!(counter.value(119), 1);
-        assert_eq!([counter.reaches(0), counter.reaches(3)], [Some(140), Some(130)]);
-        assert_eq!(counter.reaches(4), None, "it never gets there");
-        assert!(!counter.passed(129, 3) && counter.passed(130, 3));
-        counter.look(130);
-        assert!(!counter.passed(169, 3) && counter.passed(170, 3));
-        assert_eq!(counter.reaches(3), Some(170));
+        assert_eq!([counter.cycle_of_value(0), counter.cycle_of_value(3)], [Some(140), Some(130)]);
+        assert_eq!(counter.cycle_of_value(4), None, "it never gets there");
+        assert!(!counter.has_passed(129, 3) && counter.has_passed(130, 3));
+        counter.observe(130);
+        assert!(!counter.has_passed(169, 3) && counter.has_passed(170, 3));
+        assert_eq!(counter.cycle_of_value(3), Some(170));
     }
 
     #[test]
-    fn rates_need_not_divide() {
+    fn rates_need_not_be_integers() {
         let mut counter = Counter::new(Rate { counts: 3, cycles: 10 }, 1 << 24);
         counter.start(0);
         assert_eq!([3, 4, 6, 7, 10].map(|now| counter.value(now)), [0, 1, 1, 2, 3]);
-        assert_eq!(counter.reaches(2), Some(7));
+        assert_eq!(counter.cycle_of_value(2), Some(7));
     }
 
     #[test]
-    fn changes_keep_the_phase() {
+    fn rate_changes_keep_the_phase() {
         let mut counter = Counter::new(Rate::every(10), 100);
         counter.start(0);
         counter.set_period(25, 50);
         assert_eq!((counter.value(29), counter.value(30)), (2, 3));
         counter.stop(35);
-        assert_eq!((counter.value(99), counter.reaches(9)), (3, None));
+        assert_eq!((counter.value(99), counter.cycle_of_value(9)), (3, None));
         counter.start(100);
         assert_eq!(counter.value(110), 4);
     }

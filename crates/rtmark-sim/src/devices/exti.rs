@@ -4,7 +4,7 @@
 //! peripherals (RTC, USB, wake-up), and events (EMR), with which an edge ends a WFE without an interrupt.
 
 use super::pins::{Drive, DrivenPins, Edge};
-use super::{ClockRatio, Env, Registered};
+use super::{ClockRatio, DeviceModel, Env};
 use crate::soc::EXTI_LINES as LINES;
 
 /// The lines that come from pins, as a bit mask.
@@ -155,7 +155,7 @@ impl Exti {
     }
 }
 
-impl Registered for Exti {
+impl DeviceModel for Exti {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.see(env.now);
         Some(match self.layout.register(offset)? {

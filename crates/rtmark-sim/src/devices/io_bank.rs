@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::pins::{Drive, DrivenPins, Edge, Level};
-use super::{ClockRatio, Env, Registered};
+use super::{ClockRatio, DeviceModel, Env};
 use crate::soc::{Peripheral, Pins};
 
 /// Four events per pin: low level, high level, falling edge and rising edge; eight pins per word.
@@ -115,7 +115,7 @@ impl IoBank {
     }
 }
 
-impl Registered for IoBank {
+impl DeviceModel for IoBank {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.see(env.now);
         let Some((register, word)) = self.layout.register(offset) else {

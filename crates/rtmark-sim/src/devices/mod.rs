@@ -33,7 +33,7 @@ use crate::memory::Bus;
 use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc};
 use crate::timing::LineMemories;
 
-pub use access::Surroundings;
+pub use access::DeviceContext;
 pub use console::Console;
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
@@ -72,7 +72,7 @@ pub struct Env<'a> {
 
 /// What has changed at a device since the last look.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked {
+pub struct OutputChanges {
     /// The outputs that have changed, one bit each.
     pub changed: u32,
     /// The device is due in a different cycle than before.
@@ -172,7 +172,7 @@ macro_rules! each {
 use each;
 
 /// The interface that each kind of device implements.
-trait Registered {
+trait DeviceModel {
     /// Reads the register at an offset; returns `None` if it has no model.
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32>;
 
@@ -209,13 +209,13 @@ trait Registered {
 }
 
 /// A device with a line on which bytes arrive.
-trait Receives {
+trait ReceivesBytes {
     fn receiver(&mut self) -> &mut Receiver;
 }
 
 /// A device at its address.
 #[derive(Clone, Debug)]
-pub struct Attached {
+pub struct AttachedDevice {
     pub base: u32,
     size: u32,
     device: Device,
@@ -234,7 +234,7 @@ pub struct Attached {
     slow_read: Option<SlowRead>,
 }
 
-impl Attached {
+impl AttachedDevice {
     /// Returns the cycles by which an access exceeds one to memory that never waits; may be negative.
     pub fn extra_cycles(&self, address: u32, direction: Direction) -> i16 {
         let extra = self.extra_cycles[direction as usize];
@@ -277,7 +277,7 @@ impl Attached {
     }
 
     /// Returns the interrupt outputs now, and the next cycle in which one may rise by itself.
-    pub fn look(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
+    pub fn outputs_and_due(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
         each!(&mut self.device, it => {
             it.settle(now, ratio);
             (it.outputs(now), it.due(ratio))
@@ -289,7 +289,7 @@ impl Attached {
 #[derive(Clone, Debug)]
 pub struct Devices {
     /// Sorted by address.
-    pub attached: Vec<Attached>,
+    pub attached: Vec<AttachedDevice>,
     /// The earliest cycle in which one of them is due.
     pub next: u64,
     core: Hertz,
@@ -391,8 +391,8 @@ impl Devices {
         let mut attached: Vec<_> = soc
             .peripherals
             .iter()
-            .filter(|peripheral| !peripheral.kind.is_of_the_core())
-            .map(|peripheral| Attached {
+            .filter(|peripheral| !peripheral.kind.is_core_peripheral())
+            .map(|peripheral| AttachedDevice {
                 base: peripheral.base,
                 size: peripheral.extent(),
                 device: device(peripheral, soc),
@@ -426,7 +426,7 @@ impl Devices {
     /// Puts every device into its reset state, and likewise the memories that registers control.
     pub fn reset(&mut self, soc: &Soc, memories: &mut LineMemories) {
         let before = std::mem::replace(self, Self::new(soc));
-        self.take_over(before);
+        self.carry_over(before);
         for attached in &self.attached {
             if let Device::Registers(registers) = &attached.device {
                 registers.control_memories(memories);
@@ -435,10 +435,10 @@ impl Devices {
     }
 
     /// Takes over from the devices of the same soc what a reset preserves.
-    pub fn take_over(&mut self, mut before: Self) {
+    pub fn carry_over(&mut self, mut before: Self) {
         for (attached, before) in self.attached.iter_mut().zip(&mut before.attached) {
             if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
-                receiver.connect(before.left(), 0);
+                receiver.connect(before.remaining(), 0);
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
@@ -488,15 +488,15 @@ impl Devices {
     }
 
     /// Returns how many of the bytes put on the line of the UART at an address have not been read.
-    pub fn unread(&mut self, base: u32) -> Option<usize> {
+    pub fn unread_bytes(&mut self, base: u32) -> Option<usize> {
         let attached = self.attached.iter_mut().find(|attached| attached.base == base)?;
-        attached.receiver().map(|receiver| receiver.left().len())
+        attached.receiver().map(|receiver| receiver.remaining().len())
     }
 
     /// Returns whether this many bytes from an address on are in one block of nonvolatile registers.
     pub fn takes_image(&self, address: u32, length: usize) -> bool {
         self.find(address).is_some_and(|at| {
-            let Attached { base, size, device, .. } = &self.attached[at];
+            let AttachedDevice { base, size, device, .. } = &self.attached[at];
             let left = u64::from(base + size - address);
             matches!(device, Device::Registers(it) if it.is_nonvolatile()) && length as u64 <= left
         })
@@ -505,7 +505,7 @@ impl Devices {
     /// Writes bytes to nonvolatile registers, as a programmer does.
     pub fn program(&mut self, address: u32, bytes: &[u8]) {
         let Some(at) = self.find(address) else { return };
-        let Attached { base, device, .. } = &mut self.attached[at];
+        let AttachedDevice { base, device, .. } = &mut self.attached[at];
         if let Device::Registers(registers) = device {
             for (offset, byte) in (address - *base..).zip(bytes) {
                 registers.program(offset, *byte);
@@ -530,10 +530,10 @@ impl Devices {
     }
 
     /// Takes over a device's outputs and the cycle in which it is next due.
-    pub fn look_at(&mut self, at: usize, now: u64) -> Looked {
+    pub fn update_outputs(&mut self, at: usize, now: u64) -> OutputChanges {
         let ratio = self.ratio(at);
         let attached = &mut self.attached[at];
-        let (outputs, due) = attached.look(now, ratio);
+        let (outputs, due) = attached.outputs_and_due(now, ratio);
         let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
         // A due cycle that has been reached is dropped: the outputs already show its effect.
         let due = due.filter(|due| *due > now);
@@ -542,7 +542,7 @@ impl Devices {
             let dates = self.attached.iter().filter_map(|attached| attached.due);
             self.next = dates.min().unwrap_or(u64::MAX);
         }
-        Looked { changed, rescheduled }
+        OutputChanges { changed, rescheduled }
     }
 
     /// Returns whether the program polls a register that never changes by itself and that it has just read;
@@ -550,7 +550,7 @@ impl Devices {
     pub fn is_polled(&mut self, at: usize, address: u32, value: u32, now: u64) -> bool {
         match &self.attached[at].device {
             Device::Registers(registers)
-                if registers.may_only_keep(address - self.attached[at].base) =>
+                if registers.is_storage_only(address - self.attached[at].base) =>
             {
                 self.polls.read(address, value, now)
             }
@@ -559,8 +559,8 @@ impl Devices {
     }
 
     /// Called when a register of a device was written, because other registers may have changed with it.
-    pub fn written(&mut self, at: usize) {
-        let Attached { base, size, .. } = self.attached[at];
+    pub fn note_written(&mut self, at: usize) {
+        let AttachedDevice { base, size, .. } = self.attached[at];
         self.polls.forget(base, size);
     }
 

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_is_low_until_it_is_driven_high() {
+    fn pins_are_low_until_driven_high() {
         let pin = drive(&[(10, 1), (20, 0)]);
         let levels = [9, 10, 19, 20].map(|now| pin.level(now));
         assert_eq!(levels, [Level::Low, Level::High, Level::High, Level::Low]);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_changes_of_the_level() {
+    fn edges_are_level_changes() {
         let pin = drive(&[(30, 1), (5, 0), (40, 1), (50, 0), (50, 1), (60, 0)]);
         let edges = |after, to| pin.edges(after, to).collect::<Vec<_>>();
         assert_eq!(edges(0, 59), [Edge::Rising], "none at 5, 40 and 50");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_is_driven_by_what_came_last() {
+    fn the_last_drive_of_a_pin_wins() {
         let mut pins = DrivenPins::default();
         pins.drive(3_u8, &drive(&[(10, 1)]));
         pins.drive(1, &drive(&[(20, 1)]));

@@ -28,8 +28,8 @@ impl Polls {
             self.0.clear();
         }
         let poll = self.0.entry(address).or_insert(Poll { value, times: 0, cycle: now });
-        let goes_on = poll.value == value && now.saturating_sub(poll.cycle) <= APART;
-        let times = if goes_on { poll.times.saturating_add(1) } else { 1 };
+        let continues = poll.value == value && now.saturating_sub(poll.cycle) <= APART;
+        let times = if continues { poll.times.saturating_add(1) } else { 1 };
         *poll = Poll { value, times, cycle: now };
         times > POLLED
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_loop_is_one_that_waits() {
+    fn only_polling_loops_are_detected_as_waiting() {
         let mut polls = Polls::default();
         let mut read = |address, value, now| polls.read(address, value, now);
         assert!((0..1_000).all(|turn| !read(0x4000_0000, 7, 10 * turn)));

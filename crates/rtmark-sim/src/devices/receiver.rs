@@ -27,25 +27,25 @@ impl Receiver {
         self.line = [kept, bytes].concat().into();
         self.read = self.read.min(1);
         if let Some(frame) = self.frame {
-            self.listen(now, frame);
+            self.enable(now, frame);
         }
     }
 
     /// Returns the bytes that have not been read.
-    pub fn left(&self) -> &[u8] {
+    pub fn remaining(&self) -> &[u8] {
         self.line.get(self.read..).unwrap_or_default()
     }
 
     /// Turns the receiver on, or keeps it on; a byte takes `frame` cycles.
-    pub fn listen(&mut self, now: u64, frame: u64) {
+    pub fn enable(&mut self, now: u64, frame: u64) {
         self.frame = Some(frame);
-        if !self.is_full && self.arrives_at.is_none() && !self.left().is_empty() {
+        if !self.is_full && self.arrives_at.is_none() && !self.remaining().is_empty() {
             self.arrives_at = Some(now.saturating_add(frame.max(1)));
         }
     }
 
     /// Turns the receiver off; a byte in transit is sent again later.
-    pub const fn ignore(&mut self) {
+    pub const fn disable(&mut self) {
         (self.arrives_at, self.frame) = (None, None);
     }
 
@@ -74,7 +74,7 @@ impl Receiver {
         let byte = self.byte();
         if std::mem::take(&mut self.is_full) {
             self.read += 1;
-            self.listen(now, frame);
+            self.enable(now, frame);
         }
         byte
     }
@@ -90,46 +90,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_comes_a_frame_after_the_one_before_was_read() {
+    fn a_byte_arrives_one_frame_after_the_previous_one_was_read() {
         let mut line = Receiver::default();
-        line.listen(0, 10);
+        line.enable(0, 10);
         assert_eq!((line.due(), line.take(5, 10)), (None, 0), "nothing is on the line");
-        line.ignore();
+        line.disable();
         line.connect(b"hi", 50);
         assert_eq!(line.due(), None, "nobody listens");
-        line.listen(100, 10);
+        line.enable(100, 10);
         assert_eq!(line.due(), Some(110));
         assert!(!line.settle(109) && !line.is_full());
         assert!(line.settle(110) && line.is_full() && !line.settle(111));
-        line.listen(120, 10);
+        line.enable(120, 10);
         assert_eq!(line.due(), None, "the sender waits");
         assert_eq!((line.take(200, 10), line.due()), (b'h', Some(210)));
-        assert_eq!((line.byte(), line.left()), (b'h', b"i".as_slice()));
-        line.ignore();
+        assert_eq!((line.byte(), line.remaining()), (b'h', b"i".as_slice()));
+        line.disable();
         assert!(!line.settle(300));
-        line.listen(300, 10);
+        line.enable(300, 10);
         assert!(line.settle(310));
-        assert_eq!((line.take(310, 10), line.due(), line.left()), (b'i', None, b"".as_slice()));
+        assert_eq!(
+            (line.take(310, 10), line.due(), line.remaining()),
+            (b'i', None, b"".as_slice())
+        );
     }
 
     #[test]
-    fn what_was_not_read_stays_on_the_line() {
+    fn unread_bytes_stay_on_the_line() {
         let mut line = Receiver::default();
         line.connect(b"a", 0);
         line.connect(b"b", 0);
-        line.listen(0, 1);
+        line.enable(0, 1);
         line.settle(1);
         assert_eq!(line.take(1, 1), b'a');
         line.connect(b"c", 1);
-        assert_eq!((line.left(), line.byte()), (b"bc".as_slice(), b'a'));
+        assert_eq!((line.remaining(), line.byte()), (b"bc".as_slice(), b'a'));
         line.settle(2);
-        assert_eq!((line.take(2, 1), line.left()), (b'b', b"c".as_slice()));
+        assert_eq!((line.take(2, 1), line.remaining()), (b'b', b"c".as_slice()));
     }
 
     #[test]
-    fn who_listens_to_a_silent_line_hears_what_is_put_on_it_later() {
+    fn an_enabled_receiver_gets_bytes_sent_later() {
         let mut line = Receiver::default();
-        line.listen(0, 10);
+        line.enable(0, 10);
         line.connect(b"a", 1000);
         assert_eq!(line.due(), Some(1010));
         // Adding bytes while one is in transit does not delay it.

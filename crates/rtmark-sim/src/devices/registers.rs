@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pins::{Drive, DrivenPins};
-use super::{Env, FlashEffect, FlashPage, Registered};
+use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, PeripheralRegister, Pins, Soc};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
@@ -34,7 +34,7 @@ pub struct Registers {
     rules: Arc<Vec<Rules>>,
     /// Written values by offset; a register that is not listed holds its reset value.
     written: BTreeMap<u32, u32>,
-    keeping: Keeping,
+    retention: Retention,
     /// The last number of the random sequence.
     random: u32,
     /// The pins that it shows, with the offsets of their registers.
@@ -45,7 +45,7 @@ pub struct Registers {
 
 /// How words without rules behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeping {
+enum Retention {
     /// They keep what the program writes.
     Volatile,
     /// They ignore the program's writes, and read as all ones while erased.
@@ -97,11 +97,12 @@ impl Registers {
             Some((pins.clone(), offset_of(register)))
         });
         let pins = pins.collect();
-        let keeping = if peripheral.nonvolatile { Keeping::Nonvolatile } else { Keeping::Volatile };
+        let retention =
+            if peripheral.nonvolatile { Retention::Nonvolatile } else { Retention::Volatile };
         Self {
             rules: Arc::new(rules),
             written: BTreeMap::new(),
-            keeping,
+            retention,
             random: SEED,
             pins,
             driven: DrivenPins::default(),
@@ -109,13 +110,13 @@ impl Registers {
     }
 
     /// Returns whether the register at an offset only changes by the program's stores.
-    pub fn may_only_keep(&self, offset: u32) -> bool {
+    pub fn is_storage_only(&self, offset: u32) -> bool {
         !self.is_nonvolatile() && self.driven.iter().all(|((at, _), _)| at != offset & !3)
     }
 
     /// Returns whether an image may contain bytes for this block.
     pub fn is_nonvolatile(&self) -> bool {
-        self.keeping == Keeping::Nonvolatile
+        self.retention == Retention::Nonvolatile
     }
 
     /// Programs a byte of the block, as a programmer does.
@@ -135,9 +136,9 @@ impl Registers {
             .get(&offset)
             .copied()
             .or_else(|| self.rules(offset).map(|rules| rules.register.reset))
-            .unwrap_or(match self.keeping {
-                Keeping::Volatile => 0,
-                Keeping::Nonvolatile => u32::MAX,
+            .unwrap_or(match self.retention {
+                Retention::Volatile => 0,
+                Retention::Nonvolatile => u32::MAX,
             })
     }
 
@@ -209,7 +210,7 @@ const fn divisor(field: u32) -> u64 {
     if field & 4 == 0 { 1 } else { 2 << (field & 3) }
 }
 
-impl Registered for Registers {
+impl DeviceModel for Registers {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         let mut value = self.value(offset);
         for ((_, bit), drive) in self.driven.iter().filter(|((at, _), _)| *at == offset) {

@@ -4,7 +4,7 @@
 //! the interpolators.
 
 use super::pins::{Drive, DrivenPins};
-use super::{Env, Registered};
+use super::{DeviceModel, Env};
 use crate::soc::{Peripheral, Pins};
 
 /// The mailbox can accept a word, and holds none.
@@ -65,7 +65,7 @@ impl Sio {
     }
 }
 
-impl Registered for Sio {
+impl DeviceModel for Sio {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         if let Some((at, _)) = Self::pin(offset) {
             return Some(self.pins[at]);

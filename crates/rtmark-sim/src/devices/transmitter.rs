@@ -27,7 +27,7 @@ impl Transmitter {
     }
 
     /// Returns the first cycle in which at most `held` bytes are left.
-    pub fn down_to(&self, held: u64) -> u64 {
+    pub fn drains_to(&self, held: u64) -> u64 {
         self.idle_at.saturating_sub(held.saturating_mul(self.frame))
     }
 }
@@ -37,14 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_leave_one_after_another() {
+    fn bytes_are_sent_one_after_another() {
         let mut sender = Transmitter::default();
         assert!(sender.is_idle(0));
         sender.send(100, 10);
         sender.send(101, 10);
         assert_eq!([101, 109, 110, 119, 120].map(|now| sender.held(now)), [2, 2, 1, 1, 0]);
-        assert_eq!([sender.down_to(1), sender.down_to(0)], [110, 120]);
+        assert_eq!([sender.drains_to(1), sender.drains_to(0)], [110, 120]);
         sender.send(200, 10);
-        assert_eq!(sender.down_to(0), 210, "it had been idle");
+        assert_eq!(sender.drains_to(0), 210, "it had been idle");
     }
 }

@@ -4,7 +4,7 @@
 //! passed on by [`Devices`].
 
 use super::nrf::{self, DrivenByTasks, FIRST_EVENT, NrfGpiote};
-use super::{Attached, Device, Devices, Registered, each};
+use super::{AttachedDevice, Device, DeviceModel, Devices, each};
 
 /// What a device has to signal to others since this was last queried.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Signals {
     }
 }
 
-impl Attached {
+impl AttachedDevice {
     /// Returns the bit of the event at an address, if it belongs to this device.
     fn event(&self, address: u32) -> Option<u32> {
         nrf::event_at(address.checked_sub(self.base)?)
@@ -55,7 +55,7 @@ impl Devices {
     pub fn publish(&mut self, now: u64) -> Vec<usize> {
         let Some(ppi) = self.ppi() else { return Vec::new() };
         let Device::NrfPpi(channels) = &self.attached[ppi].device else { return Vec::new() };
-        let heard: Vec<_> = channels.heard().collect();
+        let heard: Vec<_> = channels.subscribed_events().collect();
         let mut changed = Vec::new();
         for at in 0..self.attached.len() {
             let ratio = self.ratio(at);
@@ -72,7 +72,7 @@ impl Devices {
     }
 
     /// Returns the addresses of those ends of enabled channels in a mask that have no model.
-    pub fn loose_ends(&self, channels: u32) -> Vec<u32> {
+    pub fn unmodelled_ends(&self, channels: u32) -> Vec<u32> {
         let Some(ppi) = self.ppi() else { return Vec::new() };
         let Device::NrfPpi(ppi) = &self.attached[ppi].device else { return Vec::new() };
         let (mut events, mut tasks) = ppi.connected(channels);
@@ -99,22 +99,22 @@ impl Devices {
     }
 
     /// Passes a device's signals on to others. Returns the positions of the devices that received one.
-    pub fn tell(&mut self, at: usize, signals: &Signals, now: u64) -> Vec<usize> {
+    pub fn deliver(&mut self, at: usize, signals: &Signals, now: u64) -> Vec<usize> {
         let base = self.attached[at].base;
-        let mut told = Vec::new();
+        let mut changed = Vec::new();
         for (place, attached) in self.attached.iter_mut().enumerate() {
             match &mut attached.device {
-                Device::NrfPpi(ppi) if signals.events != 0 => ppi.hear(base, signals.events, now),
-                Device::NrfGpiote(gpiote) if signals.sensed => gpiote.sensed(),
+                Device::NrfPpi(ppi) if signals.events != 0 => ppi.notify(base, signals.events, now),
+                Device::NrfGpiote(gpiote) if signals.sensed => gpiote.handle_detect(),
                 Device::NrfGpio(gpio) => match signals.driven {
                     Some(driven) => gpio.drive_by_tasks(driven, now),
                     None => continue,
                 },
                 _ => continue,
             }
-            told.push(place);
+            changed.push(place);
         }
-        told
+        changed
     }
 
     /// Returns the addresses of the tasks that a device has to trigger by now, if it is the PPI, in the
@@ -122,7 +122,7 @@ impl Devices {
     pub fn triggered(&mut self, at: usize, now: u64) -> Vec<u32> {
         let base = self.attached[at].base;
         let Device::NrfPpi(ppi) = &mut self.attached[at].device else { return Vec::new() };
-        let mut tasks = ppi.arrived(now);
+        let mut tasks = ppi.take_due_tasks(now);
         // A channel that one group enables and another one disables is enabled (PS, 6.16).
         tasks.sort_by_key(|task| (task.wrapping_sub(base) < 0x100 && task & 4 == 0, *task));
         let gpiote = self

@@ -22,7 +22,7 @@ use crate::timing::memo::PipeState;
 
 /// The scheduled position of an instruction, relative to the beginning of its block.
 #[derive(Clone, Copy, Debug)]
-pub struct Begin {
+pub struct SchedulePosition {
     pub cycles: u32,
     /// The pipeline's state with the instruction in its execute stage.
     pub pipe: PipeState,
@@ -47,7 +47,7 @@ pub struct ScheduledOp {
     pub slot: Slot,
     /// Executes the next step.
     pub next: OpFn,
-    pub begin: Begin,
+    pub begin: SchedulePosition,
 }
 
 /// The kind fits into padding; steps fill the host's caches.
@@ -85,7 +85,7 @@ struct ScheduleNode {
 const WAYS: usize = 4;
 
 /// Returns the hash of a state, whose bits select a child at each node, lowest first.
-const fn way_to(pipe: PipeState) -> u32 {
+const fn hash_of(pipe: PipeState) -> u32 {
     pipe.bits().wrapping_mul(0x9E37_79B9).rotate_right(16)
 }
 
@@ -99,11 +99,11 @@ pub struct Block {
     pub outline: Passage,
     /// ITSTATE before each slot up to the last one inside an IT block, and after the last slot of
     /// all where that decides the rest of an IT block.
-    its: Box<[u8]>,
+    it_states: Box<[u8]>,
     /// The outcome of the IT that it begins after, if it begins inside an IT block.
     pub it_outcome: Option<ItOutcome>,
     /// Byte distance from the first to the last halfword of its first instruction.
-    pub first_reach: u32,
+    pub first_instruction_span: u32,
     /// The number of the memory line in which it begins.
     pub line: u32,
     /// One address in each page that it touches besides its first.
@@ -138,25 +138,26 @@ impl Passage {
 
 impl Block {
     /// Returns whether an observer at landmarks stops before its first instruction.
-    pub fn begins_at_border(&self) -> bool {
+    pub fn starts_at_landmark(&self) -> bool {
         self.outline.schedule.steps.first().is_some_and(|step| step.slot.is_border())
     }
 
     /// Creates the block at an address in a line of its memory. If it begins inside an IT block,
-    /// `its` holds ITSTATE before each of the conditional slots.
+    /// `it_states` holds ITSTATE before each of the conditional slots.
     pub fn new(
         address: u32,
         line: u32,
         slots: Vec<MicroOp>,
-        its: Vec<u8>,
+        it_states: Vec<u8>,
         it_outcome: Option<ItOutcome>,
         rules: &Rules,
     ) -> Self {
         let mut begin = NOWHERE;
-        let first_reach = slots.first().map_or(0, |micro| u32::from(micro.slot.size()) - 2);
+        let first_instruction_span =
+            slots.first().map_or(0, |micro| u32::from(micro.slot.size()) - 2);
         let outline = slots.into_iter().map(|micro| {
             let (slot, this) = (micro.slot, begin);
-            if matches!(micro.kind, Kind::Line | Kind::Foresee) {
+            if matches!(micro.kind, Kind::Line | Kind::CheckPrediction) {
                 return ScheduledOp::new(micro, this);
             }
             begin.cycles += u32::from(slot.cost);
@@ -167,7 +168,7 @@ impl Block {
                 begin.cycles += u32::from(rules.refill + loaded);
                 begin.offset = micro.target().wrapping_sub(address) as i16;
             }
-            ScheduledOp::new(micro, Begin { cost: slot.cost, ..this })
+            ScheduledOp::new(micro, SchedulePosition { cost: slot.cost, ..this })
         });
         let mut steps: Vec<ScheduledOp> = outline.collect();
         for (place, step) in steps.iter_mut().enumerate() {
@@ -176,14 +177,14 @@ impl Block {
         link(&mut steps);
         let far_pages = far_pages(address, &steps);
         let kept = steps.len();
-        let (outline, its) = (Passage::new(steps), its.into());
+        let (outline, it_states) = (Passage::new(steps), it_states.into());
         Self {
             address,
             far_pages,
             outline,
-            first_reach,
+            first_instruction_span,
             line,
-            its,
+            it_states,
             it_outcome,
             schedules: OnceLock::new(),
             kept: AtomicUsize::new(kept),
@@ -204,7 +205,7 @@ impl Block {
     }
 
     /// Counts `steps` more that it keeps, and returns `steps`.
-    pub fn keep_more(&self, steps: usize) -> usize {
+    pub fn count_more_kept(&self, steps: usize) -> usize {
         self.kept.fetch_add(steps, Ordering::Relaxed);
         steps
     }
@@ -242,21 +243,21 @@ impl Block {
 
     /// Returns the number of slots for which ITSTATE may differ from zero.
     pub fn conditional_slots(&self) -> u8 {
-        // A block has at most as many slots as [`Begin::place`] can number.
-        self.its.len() as u8
+        // A block has at most as many slots as [`SchedulePosition::place`] can number.
+        self.it_states.len() as u8
     }
 
     /// Returns ITSTATE before a slot; zero outside IT blocks.
     #[inline(always)]
     pub fn it_before(&self, index: usize) -> u8 {
-        self.its.get(index).copied().unwrap_or(0)
+        self.it_states.get(index).copied().unwrap_or(0)
     }
 
     /// Returns the schedule for a pipeline state, if there is one.
     #[inline(always)]
     pub fn passage(&self, pipe: PipeState) -> Option<&Passage> {
         let mut node = self.schedules.get()?;
-        let mut way = way_to(pipe);
+        let mut way = hash_of(pipe);
         while node.pipe != pipe {
             node = node.next[way as usize % WAYS].get()?;
             way = way.rotate_right(WAYS.trailing_zeros());
@@ -269,7 +270,7 @@ impl Block {
     pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Passage {
         let mut steps = Some(steps);
         let mut schedules = &self.schedules;
-        let mut way = way_to(pipe);
+        let mut way = hash_of(pipe);
         loop {
             let node = schedules.get_or_init(|| {
                 let passage = Passage::new(steps.take().unwrap_or_default());
@@ -330,7 +331,7 @@ fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
 }
 
 /// The position at the beginning of a block.
-const NOWHERE: Begin = Begin {
+const NOWHERE: SchedulePosition = SchedulePosition {
     cycles: 0,
     pipe: PipeState::EMPTY,
     offset: 0,
@@ -345,13 +346,13 @@ const NOWHERE: Begin = Begin {
 pub const NOTHING: &ScheduledOp = &ScheduledOp::alone(Slot::undefined(2));
 
 impl ScheduledOp {
-    const fn new(MicroOp { slot, kind }: MicroOp, begin: Begin) -> Self {
-        Self { slot, next: end, begin: Begin { kind, ..begin } }
+    const fn new(MicroOp { slot, kind }: MicroOp, begin: SchedulePosition) -> Self {
+        Self { slot, next: end, begin: SchedulePosition { kind, ..begin } }
     }
 
     /// Returns whether it executes or skips an instruction.
     const fn is_instruction(&self) -> bool {
-        !matches!(self.begin.kind, Kind::Line | Kind::Foresee)
+        !matches!(self.begin.kind, Kind::Line | Kind::CheckPrediction)
     }
 
     /// Returns the micro-operation of the step.
@@ -373,13 +374,13 @@ impl ScheduledOp {
 
     /// Returns the step with another micro-operation in the same position.
     pub const fn with(self, MicroOp { slot, kind }: MicroOp) -> Self {
-        Self { slot, next: self.next, begin: Begin { kind, ..self.begin } }
+        Self { slot, next: self.next, begin: SchedulePosition { kind, ..self.begin } }
     }
 
     /// Creates a step for a single instruction, with the program counter already after it.
     pub const fn alone(slot: Slot) -> Self {
         let offset = -(slot.size() as i16);
-        Self::new(MicroOp::plain(slot), Begin { offset, ..NOWHERE })
+        Self::new(MicroOp::plain(slot), SchedulePosition { offset, ..NOWHERE })
     }
 }
 
@@ -391,7 +392,7 @@ mod tests {
     use crate::soc::CoreKind;
 
     #[test]
-    fn threads_that_keep_schedules_at_once_get_their_own() {
+    fn schedules_stored_concurrently_are_all_kept() {
         const THREADS: u32 = 4;
         const WORDS: u32 = 300;
         let rules = Rules::of(CoreKind::CortexM3);

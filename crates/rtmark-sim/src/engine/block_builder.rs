@@ -29,26 +29,26 @@ impl Window<Page> {
         state: &mut State,
         mut address: u32,
         mut it: u8,
-        reach: Reach,
+        reach: BlockRange,
     ) -> Option<Vec<(Slot, u8)>> {
         let mut slots = Vec::new();
         while it != 0 {
             let slot = self.slot(state, address).filter(|_| reach.covers(address))?;
             let last_of_block = after_it(it) == 0;
-            let alone = state.predecoded.decoder.stands_alone(&slot) || slot.is_border();
+            let alone = state.predecoded.decoder.is_standalone(&slot) || slot.is_border();
             address = address.wrapping_add(slot.size().into());
             let slot = slot.inside_it();
             let op = slot.unguarded().op;
-            let (stands_alone, may_leave) = match op.group() {
+            let (is_standalone, may_leave) = match op.group() {
                 _ if alone => (true, true),
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
                 Group::Branch => (false, true),
                 _ => (op == Op::It, slot.ends_block()),
             };
-            if state.rules.foresees && slot.is_foreseen() {
+            if state.rules.predicts_branches && slot.needs_prediction() {
                 return None;
             }
-            if stands_alone || may_leave && !last_of_block || it >> 5 == 7 {
+            if is_standalone || may_leave && !last_of_block || it >> 5 == 7 {
                 return None;
             }
             slots.push((slot, it));
@@ -64,30 +64,31 @@ impl Window<Page> {
         state: &mut State,
         address: u32,
         it_outcome: Option<ItOutcome>,
-        Extent { slots: most, unsure: most_unsure }: Extent,
+        BlockLimits { slots: most, unsure: most_unsure }: BlockLimits,
     ) -> Option<Block> {
-        let reach = Reach { block: address };
+        let reach = BlockRange { block: address };
         let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
-        let foresees = state.rules.foresees;
+        let predicts_branches = state.rules.predicts_branches;
         let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
             let (slot, address) = (&micro.slot, at);
             let last = at.wrapping_add(u32::from(slot.size()) - 2);
             // Entering a block fetches its first instruction.
             if let Some(bytes) = line_bytes
-                && let Some(before) = slots.iter().rfind(|before| before.kind != Kind::Foresee)
+                && let Some(before) =
+                    slots.iter().rfind(|before| before.kind != Kind::CheckPrediction)
                 && if before.is_followed() {
                     (at ^ reached) & !(bytes - 1) != 0
                 } else {
-                    slot.enters_line()
+                    slot.crosses_line()
                 }
             {
                 slots.push(MicroOp::line(slot, last, last.wrapping_sub(base) / bytes));
             }
             slots.push(micro);
-            if foresees && slot.is_foreseen() {
-                slots.push(micro.foresee(address));
+            if predicts_branches && slot.needs_prediction() {
+                slots.push(micro.check_prediction(address));
             }
             reached = last;
             at = if micro.is_followed() { micro.target() } else { last.wrapping_add(2) };
@@ -101,13 +102,13 @@ impl Window<Page> {
         let mut undecided = 0;
         if let Some(ItOutcome { it, holds }) = it_outcome {
             let group = self.it_block(state, address, it, reach)?;
-            let decided = Decided::by(holds, group, skip);
-            for (slot, before) in decided.slots {
+            let resolved = ResolvedItBlock::by(holds, group, skip);
+            for (slot, before) in resolved.slots {
                 next = push(&mut slots, slot);
                 // A fetch has the ITSTATE of its instruction.
                 its.resize(slots.len(), before);
             }
-            undecided = decided.then;
+            undecided = resolved.then;
         }
         while undecided == 0
             && !has_ended(&slots)
@@ -116,7 +117,7 @@ impl Window<Page> {
             && reach.covers(next)
             && let Some(slot) = self.slot(state, next)
             && slot.op != Op::Stop
-            && !state.predecoded.decoder.stands_alone(&slot)
+            && !state.predecoded.decoder.is_standalone(&slot)
             && (slots.is_empty() || !slot.is_border())
         {
             if slot.op == Op::It || slot.op.group() == Group::Branch && slot.op != Op::B {
@@ -138,12 +139,12 @@ impl Window<Page> {
             let holds = self.taken(next) >= 0;
             push(&mut slots, MicroOp::expected_it(slot, holds));
             its.resize(slots.len(), 0);
-            let decided = Decided::by(holds, group, skip);
-            for (slot, before) in decided.slots {
+            let resolved = ResolvedItBlock::by(holds, group, skip);
+            for (slot, before) in resolved.slots {
                 next = push(&mut slots, slot);
                 its.resize(slots.len(), before);
             }
-            undecided = decided.then;
+            undecided = resolved.then;
         }
         if undecided != 0 {
             its.push(undecided);
@@ -166,7 +167,7 @@ impl Window<Page> {
         state: &mut State,
         address: u32,
         slot: &Slot,
-        reach: Reach,
+        reach: BlockRange,
         returns: &mut Vec<u32>,
     ) -> Option<MicroOp> {
         let (_, within) = self.place(address);
@@ -201,7 +202,7 @@ impl Window<Page> {
 
 /// The limits of a block's length.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct BlockLimits {
     /// The most slots.
     pub slots: usize,
     /// The most branches and ITs without a likely direction. Half of the passes leave at each of
@@ -214,16 +215,16 @@ const SURE: u8 = 12;
 
 /// Returns whether no slot can follow the last instruction of `slots`.
 fn has_ended(slots: &[MicroOp]) -> bool {
-    slots.iter().rfind(|micro| micro.kind != Kind::Foresee).is_some_and(MicroOp::ends_block)
+    slots.iter().rfind(|micro| micro.kind != Kind::CheckPrediction).is_some_and(MicroOp::ends_block)
 }
 
 /// The range of addresses that a block may contain.
 #[derive(Clone, Copy)]
-struct Reach {
+struct BlockRange {
     block: u32,
 }
 
-impl Reach {
+impl BlockRange {
     const fn covers(self, address: u32) -> bool {
         let distance = address.wrapping_sub(self.block) as i32;
         -FAR < distance && distance < FAR
@@ -234,7 +235,7 @@ impl Reach {
 const FAR: i32 = i16::MAX as i32 - 4;
 
 /// The leading instructions of an IT block whose conditions are decided by one outcome.
-struct Decided {
+struct ResolvedItBlock {
     /// The slots, each with ITSTATE before it.
     slots: Vec<(MicroOp, u8)>,
     /// ITSTATE after them: zero, unless the last one sets the flags that decide the rest of the IT
@@ -242,7 +243,7 @@ struct Decided {
     then: u8,
 }
 
-impl Decided {
+impl ResolvedItBlock {
     /// Decides `group` by whether the condition of its first instruction holds. A skipped
     /// instruction takes `skip` cycles.
     fn by(holds: bool, group: Vec<(Slot, u8)>, skip: u8) -> Self {

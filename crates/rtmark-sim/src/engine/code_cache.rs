@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::arch::PAGE_BYTES;
 use crate::engine::block::Block;
-use crate::engine::block_builder::Extent;
+use crate::engine::block_builder::BlockLimits;
 use crate::engine::entries::Entries;
 use crate::engine::fetch_plan::SharedCounts;
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
@@ -19,9 +19,9 @@ use crate::soc::Soc;
 use crate::state::State;
 
 /// The limits of a new block. Blocks may overlap.
-const AT_FIRST: Extent = Extent { slots: 32, unsure: 4 };
+const AT_FIRST: BlockLimits = BlockLimits { slots: 32, unsure: 4 };
 /// The limits of a retranslated block.
-const OFTEN: Extent = Extent { slots: 192, unsure: 3 };
+const OFTEN: BlockLimits = BlockLimits { slots: 192, unsure: 3 };
 
 /// The blocks that begin in a page of code, and the profile of its branches.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ impl Generation {
 
     /// Adds the two blocks for both outcomes of an IT, and returns them, or those that another
     /// thread added first.
-    fn keep_it_pair(&mut self, both: [Arc<Block>; 2]) -> Option<[Arc<Block>; 2]> {
+    fn insert_it_pair(&mut self, both: [Arc<Block>; 2]) -> Option<[Arc<Block>; 2]> {
         let address = both[0].address;
         let window = self.window(address)?;
         let (_, within) = window.place(address);
@@ -242,11 +242,11 @@ impl CodeCache {
     pub fn follow(&mut self, state: &mut State, entries: &mut Entries) {
         if !state.predecoded.overwritten.is_empty() {
             self.end_overwritten(state);
-            entries.renew();
+            entries.invalidate();
         }
         if self.epoch != state.predecoded.epoch() {
             self.epoch = state.predecoded.epoch();
-            self.begin_anew(entries);
+            self.start_generation(entries);
             self.old = None;
         }
     }
@@ -270,13 +270,13 @@ impl CodeCache {
             self.evictions += 1;
             let next = self.young.clone();
             self.old = Some(std::mem::replace(&mut self.young, next));
-            self.begin_anew(entries);
+            self.start_generation(entries);
         }
     }
 
     #[inline(never)]
-    fn begin_anew(&mut self, entries: &mut Entries) {
-        self.counts.forget_steps();
+    fn start_generation(&mut self, entries: &mut Entries) {
+        self.counts.reset_counts();
         self.young.windows.iter_mut().for_each(Window::forget);
         self.young.own.clear();
         entries.forget();
@@ -294,18 +294,18 @@ impl CodeCache {
             return Some(Arc::clone(block));
         }
         let Some(it_outcome) = it_outcome else {
-            let block = self.take_over_or_form(state, address, None)?;
+            let block = self.adopt_or_build(state, address, None)?;
             return self.young.keep(block);
         };
         let [fails, holds] = [false, true].map(|holds| {
-            self.take_over_or_form(state, address, Some(ItOutcome { holds, ..it_outcome }))
+            self.adopt_or_build(state, address, Some(ItOutcome { holds, ..it_outcome }))
         });
-        let [fails, holds] = self.young.keep_it_pair([fails?, holds?])?;
+        let [fails, holds] = self.young.insert_it_pair([fails?, holds?])?;
         Some(if it_outcome.holds { holds } else { fails })
     }
 
     /// Takes a block from the old generation, or builds it.
-    fn take_over_or_form(
+    fn adopt_or_build(
         &mut self,
         state: &mut State,
         address: u32,

@@ -6,7 +6,7 @@
 
 use std::slice::Iter;
 
-use crate::engine::block::{Begin, NOTHING, Schedule, ScheduledOp};
+use crate::engine::block::{NOTHING, Schedule, SchedulePosition, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
 use crate::engine::micro_op::{Kind, MicroOp};
@@ -138,7 +138,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns whether the pass must ask [`Cursor::resume`] before it takes the next slot.
     #[inline(always)]
-    pub fn halts(&self) -> bool {
+    pub fn needs_check(&self) -> bool {
         self.limit != PassLimit::Steps
     }
 
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
     /// Returns the address and target of the predicted branch that ends the pass, if one does.
     pub fn last_branch(&self, flow: Flow) -> Option<(u32, u32)> {
         let is_branch = matches!(self.current.begin.kind, Kind::Plain | Kind::Followed)
-            && self.current.slot.is_foreseen();
+            && self.current.slot.needs_prediction();
         let target = if flow == Flow::Jump { self.target } else { NOT_TAKEN };
         is_branch.then(|| (self.address(), target))
     }
@@ -216,7 +216,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns the scheduled position of the current step.
     #[inline(always)]
-    pub const fn begin(&self) -> Begin {
+    pub const fn begin(&self) -> SchedulePosition {
         self.current.begin
     }
 
@@ -237,7 +237,7 @@ impl<'a> Cursor<'a> {
     pub fn progress(&self) -> ProgramPoint {
         let begin = self.begin();
         ProgramPoint {
-            pc: self.behind(),
+            pc: self.next_address(),
             cycles: self.from.cycles.wrapping_add(begin.cycles.into()),
             instructions: self.from.instructions + u64::from(begin.count),
             pipe: if self.from.pipe == PipeState::NONE { begin.pipe } else { self.from.pipe },
@@ -285,7 +285,7 @@ impl<'a> Cursor<'a> {
     /// Adds cycles beyond the schedule, and leaves the block if a deadline comes within it, or if
     /// later fetches of a plan would come late.
     #[inline(always)]
-    pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
+    pub fn add_cycles(&mut self, cycles: u64, deadline: u64) {
         self.from.cycles = self.from.cycles.wrapping_add(cycles);
         let is_late = self.plan.is_some() && cycles > 0;
         if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
@@ -295,7 +295,7 @@ impl<'a> Cursor<'a> {
 
     /// Records a pipeline state other than the scheduled one, and leaves the block.
     #[inline(always)]
-    pub fn deviate(&mut self, pipe: PipeState) {
+    pub fn leave_with_state(&mut self, pipe: PipeState) {
         self.from.pipe = pipe;
         self.leave();
     }
@@ -309,7 +309,7 @@ fn before(steps: &[ScheduledOp], cycle: u64) -> usize {
 
 impl ExecContext for Cursor<'_> {
     #[inline(always)]
-    fn behind(&self) -> u32 {
+    fn next_address(&self) -> u32 {
         self.address().wrapping_add_signed(self.current.slot.size().into())
     }
 
@@ -326,19 +326,19 @@ impl ExecContext for Cursor<'_> {
 
     #[inline(always)]
     fn multiplied_long(&mut self, state: &State, op: Op, [n, m]: [u32; 2]) {
-        state.take_longer(self, (state.rules.long_multiply)(op, n, m));
+        state.add_cycles(self, (state.rules.long_multiply)(op, n, m));
     }
 
     #[inline(always)]
     fn divided(&mut self, state: &State, op: Op, [n, m]: [u32; 2]) {
-        state.take_longer(self, (state.rules.divide)(n, m, op == Op::Sdiv));
+        state.add_cycles(self, (state.rules.divide)(n, m, op == Op::Sdiv));
     }
 
     /// Adds the extra cycle measured on a Cortex-M3, in handlers.
     #[inline(always)]
     fn raises_priority(&mut self, state: &State) {
         if state.rules.model_buses() {
-            self.take_longer(1, state.deadline);
+            self.add_cycles(1, state.deadline);
         }
     }
 
@@ -358,9 +358,9 @@ impl ExecContext for Cursor<'_> {
         let result = act(state);
         self.target = state.cpu.pc;
         if state.pipe != before.pipe {
-            self.deviate(state.pipe);
+            self.leave_with_state(state.pipe);
         }
-        self.take_longer(state.cycles.wrapping_sub(before.cycles), state.deadline);
+        self.add_cycles(state.cycles.wrapping_sub(before.cycles), state.deadline);
         result
     }
 }

@@ -13,7 +13,8 @@ use std::slice::Iter;
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{
-    Does, EXPECTED_IT, FOLLOWED, FORESEE, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
+    CHECK_PREDICTION, DispatchKind, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED,
+    SKIP,
 };
 use crate::exec::{Ending, Executing, Flow, Path};
 use crate::isa::{Op, PerOp, Slot};
@@ -52,7 +53,7 @@ pub struct OpCursor<'p, 'a> {
 }
 
 impl<'a> Executing<'a> for OpCursor<'_, 'a> {
-    type At = Cursor<'a>;
+    type Position = Cursor<'a>;
 
     #[inline(always)]
     fn slot(&self) -> &'a Slot {
@@ -65,7 +66,7 @@ impl<'a> Executing<'a> for OpCursor<'_, 'a> {
     }
 
     #[inline(always)]
-    fn reads_literal_at_once(&mut self, state: &mut State, place: Place) -> bool {
+    fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool {
         if state.slow.is_at(place) {
             return false;
         }
@@ -73,14 +74,14 @@ impl<'a> Executing<'a> for OpCursor<'_, 'a> {
         let near = state.lines.near_mut();
         if self.pass.plan.is_some() {
             // The plan accounts for the read buffer, too.
-            return near.read_kept(place.offset);
+            return near.read_cached(place.offset);
         }
-        near.read_at_once(place.offset, |waits| !has_pipeline && self.wait(waits, deadline))
+        near.try_read_fast(place.offset, |waits| !has_pipeline && self.wait(waits, deadline))
     }
 
     #[inline(always)]
-    fn halts(&self) -> bool {
-        self.pass.halts()
+    fn needs_check(&self) -> bool {
+        self.pass.needs_check()
     }
 }
 
@@ -107,7 +108,7 @@ impl<'a> OpCursor<'_, 'a> {
 
     /// Skips `steps` steps, as if they had executed.
     #[inline(always)]
-    pub fn hop(&mut self, steps: u32) {
+    pub fn skip_steps(&mut self, steps: u32) {
         if let Some(last) = self.rest.nth((steps as usize).wrapping_sub(1)) {
             self.step = last;
         }
@@ -139,7 +140,7 @@ impl MicroOp {
             Kind::Hop => run::<HOP, false>,
             Kind::Skip => run::<SKIP, false>,
             Kind::Line => run::<LINE, false>,
-            Kind::Foresee => run::<FORESEE, false>,
+            Kind::CheckPrediction => run::<CHECK_PREDICTION, false>,
         }
     }
 }
@@ -263,7 +264,7 @@ fn run_fast<'a, const MICRO: u16, const SP: bool>(
     let all = rest.clone();
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
     let mut at = OpCursor { pass, step, rest };
-    match machine.perform_micro(const { Does::of(MICRO) }, Path::Fast, SP, &mut at) {
+    match machine.perform_micro(const { DispatchKind::of(MICRO) }, Path::Fast, SP, &mut at) {
         Ok(Flow::Next) => next(machine, at),
         Ok(Flow::SlowPath) => run_slow::<MICRO, SP>(machine, at.pass, all),
         outcome => {
@@ -281,7 +282,7 @@ fn run_slow<'a, const MICRO: u16, const SP: bool>(
 ) -> Ending {
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
     let mut at = OpCursor { pass, step, rest };
-    let outcome = machine.perform_micro(const { Does::of(MICRO) }, Path::Slow, SP, &mut at);
+    let outcome = machine.perform_micro(const { DispatchKind::of(MICRO) }, Path::Slow, SP, &mut at);
     if outcome == Ok(Flow::Next) {
         return (step.next)(machine, at.pass, at.rest);
     }

@@ -31,20 +31,28 @@ pub struct Entry {
     /// See [`Block::conditional_slots`].
     conditional_slots: u8,
     /// Bytes from the first halfword of its first instruction to the last one.
-    first_reach: u8,
+    first_instruction_span: u8,
 }
 
 impl Entry {
     pub fn new(block: Arc<Block>, passage: Passage) -> Self {
-        let (first_reach, conditional_slots) = (block.first_reach as u8, block.conditional_slots());
+        let (first_instruction_span, conditional_slots) =
+            (block.first_instruction_span as u8, block.conditional_slots());
         let it_outcome = block.it_outcome.map_or(0, ItOutcome::number);
-        Self { block, passage, generation: 0, it_outcome, conditional_slots, first_reach }
+        Self {
+            block,
+            passage,
+            generation: 0,
+            it_outcome,
+            conditional_slots,
+            first_instruction_span,
+        }
     }
 
     /// Bytes from the first halfword of its first instruction to the last one.
     #[inline(always)]
-    pub const fn first_reach(&self) -> u32 {
-        self.first_reach as u32
+    pub const fn first_instruction_span(&self) -> u32 {
+        self.first_instruction_span as u32
     }
 
     /// Returns ITSTATE after a pass that did not end with a jump.
@@ -142,7 +150,7 @@ impl Entries {
     }
 
     /// Makes all entries stale, so that blocks are looked up again.
-    pub fn renew(&mut self) {
+    pub fn invalidate(&mut self) {
         match self.generation.checked_add(1) {
             Some(next) => self.generation = next,
             None => self.forget(),

@@ -21,10 +21,10 @@ pub(crate) enum Due {
 impl State {
     /// Handles everything that is due besides plain instructions, at an instruction boundary.
     #[inline(never)]
-    pub(super) fn attend(&mut self) -> Option<Stop> {
+    pub(super) fn handle_due_events(&mut self) -> Option<Stop> {
         loop {
             self.reach_next();
-            let step = match self.attend_once() {
+            let step = match self.handle_due_event() {
                 Ok(Due::Instruction) if self.cycles < self.deadline => return None,
                 Ok(Due::Attention) => continue,
                 Ok(due) => self.step_due(due),
@@ -37,7 +37,7 @@ impl State {
     }
 
     /// Handles one event, if one is due, and returns what is due next.
-    pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
+    pub(crate) fn handle_due_event(&mut self) -> Result<Due, Stop> {
         if let Some(error) = &self.failed {
             return Err(Stop::Internal(error.clone()));
         }
@@ -46,7 +46,7 @@ impl State {
             self.serve_rtt();
         }
         self.update_protection();
-        self.look_at_masks();
+        self.update_masks();
         if self.reset_requested {
             self.reset_requested = false;
             return Err(Stop::ResetRequested);
@@ -61,7 +61,7 @@ impl State {
             return Err(Stop::Limit);
         }
         if let Some(sleep) = self.sleeping {
-            if self.wakes(sleep) {
+            if self.wakes_from(sleep) {
                 self.sleeping = None;
                 self.stay();
             } else if let Some(at) = self.next_wake() {
@@ -73,7 +73,7 @@ impl State {
             }
             return Ok(Due::Attention);
         }
-        if let Some(exception) = self.system.nvic.to_take(self.masks()) {
+        if let Some(exception) = self.system.nvic.exception_to_take(self.masks()) {
             return self.take(exception).map(|()| Due::Attention);
         }
         if self.cpu.it != 0 {
@@ -82,7 +82,7 @@ impl State {
         let systick = self.system.systick.next_zero();
         let devices = self.devices.next().min(self.rtt.next()).min(self.next_arrival());
         let due = systick.min(self.next_scheduled()).min(devices).min(self.limit);
-        self.deadline = due.min(self.alert());
+        self.deadline = due.min(self.first_checked_cycle());
         Ok(Due::Instruction)
     }
 
@@ -91,12 +91,12 @@ impl State {
     pub(crate) fn pass_time(&mut self, now: u64) {
         let clocks = self.system.systick.next_zero().min(self.devices.next());
         if clocks.min(self.next_scheduled()).min(self.next_arrival()) <= now {
-            self.let_happen(now);
+            self.process_events(now);
         }
     }
 
     #[inline(never)]
-    fn let_happen(&mut self, now: u64) {
+    fn process_events(&mut self, now: u64) {
         loop {
             let zero = self.system.systick.next_zero();
             let (scheduled, device) = (self.next_scheduled(), self.devices.next());
@@ -106,7 +106,7 @@ impl State {
                 return;
             }
             if first == device {
-                self.pass_devices(device);
+                self.process_device_events(device);
             } else if zero <= scheduled {
                 if self.system.systick.pass_zero(zero) {
                     self.signal(SYSTICK, zero);
@@ -129,10 +129,10 @@ impl State {
         Some(first.min(self.next_arrival())).filter(|&at| at != u64::MAX)
     }
 
-    fn wakes(&mut self, sleep: Sleep) -> bool {
+    fn wakes_from(&mut self, sleep: Sleep) -> bool {
         // PRIMASK holds the handler back, not the wake-up (DDI 0403, B1.5.19).
         let masks = Masks { primask: false, ..self.masks() };
-        if self.system.nvic.to_take(masks).is_some() {
+        if self.system.nvic.exception_to_take(masks).is_some() {
             return true;
         }
         match sleep {

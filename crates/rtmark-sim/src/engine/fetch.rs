@@ -20,14 +20,14 @@ impl State {
     /// Returns whether an instruction, given by the addresses of its first and last halfword,
     /// reaches beyond the line that code comes from.
     #[inline(always)]
-    pub(crate) const fn is_elsewhere(&self, first: u32, last: u32) -> bool {
+    pub(crate) const fn is_outside_line(&self, first: u32, last: u32) -> bool {
         ((first ^ self.line) | (last ^ self.line)) & self.line_mask != 0
     }
 
     /// Waits for the next instruction, unless it is fetched already.
     pub(crate) fn fetch(&mut self, pc: u32, size: u8) {
         let last = pc.wrapping_add(u32::from(size) - 2);
-        if self.fetched != pc && self.is_elsewhere(pc, last) {
+        if self.fetched != pc && self.is_outside_line(pc, last) {
             self.cycles = self.fetch_lines(pc, last, self.cycles);
         }
         self.fetched = NOT_FETCHED;
@@ -37,16 +37,16 @@ impl State {
     /// in which it arrives.
     pub(crate) fn wait_for_code(&mut self, pc: u32, size: u8, asked: u64) -> u64 {
         let last = pc.wrapping_add(u32::from(size) - 2);
-        if self.is_elsewhere(pc, last) { self.fetch_lines(pc, last, asked) } else { asked }
+        if self.is_outside_line(pc, last) { self.fetch_lines(pc, last, asked) } else { asked }
     }
 
     /// Enters the line of a block's next instruction, if one look shows how. Returns whether it
     /// did.
     #[inline(always)]
-    pub(crate) fn fetch_next_at_once(&mut self, at: &mut OpCursor<'_, '_>) -> bool {
+    pub(crate) fn try_fetch_next_fast(&mut self, at: &mut OpCursor<'_, '_>) -> bool {
         let memory = self.lines.near_mut();
         let (line, now, deadline) = (at.slot(), at.now(), self.deadline);
-        let enters = memory.enter_at_once(line.aux, now, |waits| at.wait(waits, deadline));
+        let enters = memory.try_enter_fast(line.aux, now, |waits| at.wait(waits, deadline));
         if enters {
             self.line = line.imm;
         }
@@ -80,8 +80,8 @@ impl State {
                 waits = cycles;
                 true
             };
-            if !memory.enter_at_once(block.line, now, wait) {
-                waits = self.enter_otherwise(block.line, now);
+            if !memory.try_enter_fast(block.line, now, wait) {
+                waits = self.enter_line_slow(block.line, now);
             }
             now += waits;
         }
@@ -105,7 +105,7 @@ impl State {
 
     /// Enters a line of the near memory, and returns the cycles that the core waits.
     #[inline(never)]
-    fn enter_otherwise(&mut self, line: u32, now: u64) -> u64 {
+    fn enter_line_slow(&mut self, line: u32, now: u64) -> u64 {
         self.lines.near_mut().enter(line, now)
     }
 
@@ -118,7 +118,7 @@ impl State {
     #[inline(always)]
     fn enter_line(&mut self, address: u32, now: u64) -> u64 {
         let Some(place) = self.bus.code_place(address) else { return 0 };
-        let memory = self.lines.approach(place.memory);
+        let memory = self.lines.make_near(place.memory);
         self.line = address;
         self.line_mask = memory.line_mask();
         memory.fetch(place.offset, now)

@@ -20,7 +20,7 @@ use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
-use crate::timing::{Change, FetchState, LineCame, LineMemory, Lookahead};
+use crate::timing::{Change, FetchState, LineInserted, LineMemory, Lookahead};
 
 /// A schedule whose fetch waits hold for one state of the memory.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub struct SharedCounts {
 
 impl SharedCounts {
     /// Restarts the counts of steps, when all code is forgotten.
-    pub fn forget_steps(&mut self) {
+    pub fn reset_counts(&mut self) {
         self.steps = Arc::default();
         self.kept = Arc::default();
     }
@@ -107,7 +107,7 @@ impl FetchPlans {
     fn find(&self, memory: &LineMemory, line: u32, now: u64) -> Option<&FetchPlan> {
         let mut plan = self.first.get()?;
         let mask = memory.line_mask();
-        while (plan.line ^ line) & mask != 0 || !memory.stands(&plan.fetch_state, now) {
+        while (plan.line ^ line) & mask != 0 || !memory.matches(&plan.fetch_state, now) {
             plan = plan.next.get()?;
         }
         Some(plan)
@@ -175,7 +175,7 @@ impl State {
             at_point(stood).map_or((0, 0), |point| (point.used, point.change.waited()));
         let used = plan.used.get(used..point.used).unwrap_or_default();
         let memory = self.lines.near_mut();
-        memory.stand(&point.change, waited, used, began);
+        memory.restore(&point.change, waited, used, began);
         self.line = point.line;
         at.plan = Some(PlanCursor { stood: to, ..cursor });
     }
@@ -249,7 +249,7 @@ impl CortexM {
         let mut steps = self.convert_its(from.pc, block, &plan);
         link(&mut steps);
         self.code.counts.count(steps.len());
-        self.code.counts.keep(block.keep_more(steps.len()));
+        self.code.counts.keep(block.count_more_kept(steps.len()));
         Some(plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
             line: self.state.line,
@@ -286,8 +286,8 @@ impl Planner {
         block: &Block,
         mask: u32,
         until_first: u32,
-    ) -> Result<(), LineCame> {
-        let last = first.wrapping_add(block.first_reach);
+    ) -> Result<(), LineInserted> {
+        let last = first.wrapping_add(block.first_instruction_span);
         if (first ^ self.line) & mask != 0 {
             self.enter(block.line, first, until_first)?;
         }
@@ -300,7 +300,7 @@ impl Planner {
     }
 
     /// Enters a line at an address.
-    fn enter(&mut self, number: u32, line: u32, cycles: u32) -> Result<(), LineCame> {
+    fn enter(&mut self, number: u32, line: u32, cycles: u32) -> Result<(), LineInserted> {
         let now = self.now + u64::from(cycles) + self.waits;
         let (waits, used) = self.memory.enter(number, now)?;
         self.waits += waits;

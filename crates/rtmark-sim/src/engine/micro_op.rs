@@ -28,7 +28,7 @@ pub enum Kind {
     Skip,
     /// Executes nothing, but compares the branch prediction for the preceding branch, at address
     /// `imm`, with where the block continues (`aux`).
-    Foresee,
+    CheckPrediction,
     /// Executes nothing, but fetches: the next instruction enters another line of its memory. `imm`
     /// is the address of the instruction's last halfword, `aux` the line's number.
     Line,
@@ -58,10 +58,10 @@ impl MicroOp {
 
     /// Creates the slot after a predicted branch at this address, which compares the prediction
     /// with the direction that the block takes.
-    pub fn foresee(&self, branch: u32) -> Self {
+    pub fn check_prediction(&self, branch: u32) -> Self {
         let target = if self.is_followed() { self.target() } else { NOT_TAKEN };
         let slot = Slot { op: Op::Nop, extent: 0, cost: 0, imm: branch, aux: target, ..self.slot };
-        Self { slot, kind: Kind::Foresee }
+        Self { slot, kind: Kind::CheckPrediction }
     }
 
     /// Wraps an instruction that is skipped.
@@ -131,7 +131,7 @@ impl MicroOp {
 /// What a dispatch function does; its number is the function's const generic parameter. See
 /// [`crate::engine::dispatch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
+pub enum DispatchKind {
     Operation(Op),
     /// An operation with a shift of a known type.
     Shifted(Op, u32),
@@ -141,7 +141,7 @@ pub enum Does {
     Hop,
     Skip,
     Line,
-    Foresee,
+    CheckPrediction,
 }
 
 /// The bits of a number that select the operation.
@@ -154,12 +154,12 @@ pub const EXPECTED_IT: u16 = OTHERS;
 pub const HOP: u16 = OTHERS + 1;
 pub const SKIP: u16 = OTHERS + 2;
 pub const LINE: u16 = OTHERS + 3;
-pub const FORESEE: u16 = OTHERS + 4;
+pub const CHECK_PREDICTION: u16 = OTHERS + 4;
 pub const IF: u16 = OTHERS + 16;
 
 const _: () = assert!(Op::ALL.len() <= OPERATION as usize);
 
-impl Does {
+impl DispatchKind {
     /// Decodes a number.
     pub const fn of(number: u16) -> Self {
         let op = number & OPERATION;
@@ -171,7 +171,7 @@ impl Does {
                 HOP => Self::Hop,
                 SKIP => Self::Skip,
                 LINE => Self::Line,
-                FORESEE => Self::Foresee,
+                CHECK_PREDICTION => Self::CheckPrediction,
                 _ => Self::If((number - IF) as u8),
             },
             shift => Self::Shifted(Op::ALL[op as usize], (shift / SHIFTED) as u32 - 1),

@@ -29,7 +29,7 @@ mod slow;
 use crate::engine::code_cache::CodeCache;
 use crate::soc::Soc;
 use crate::state::State;
-use crate::timing::pipeline::LeftOut;
+use crate::timing::pipeline::DisabledRules;
 
 /// A Cortex-M: the machine's state, and the code that the engine has prepared for it.
 #[derive(Clone, Debug)]
@@ -39,8 +39,8 @@ pub struct CortexM {
 }
 
 impl CortexM {
-    /// Creates a core with empty memories whose timing model omits the rules in `left_out`.
-    pub fn new(soc: &Soc, left_out: LeftOut) -> Self {
-        Self { state: State::new(soc, left_out), code: CodeCache::new(soc) }
+    /// Creates a core with empty memories whose timing model omits the rules in `disabled_rules`.
+    pub fn new(soc: &Soc, disabled_rules: DisabledRules) -> Self {
+        Self { state: State::new(soc, disabled_rules), code: CodeCache::new(soc) }
     }
 }

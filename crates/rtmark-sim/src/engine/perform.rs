@@ -6,7 +6,7 @@
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::{OpCursor, OpFn};
-use crate::engine::micro_op::Does;
+use crate::engine::micro_op::DispatchKind;
 use crate::exec::{Base, Ending, ExecContext, Executing, Flow, Outcome, Path, Side};
 use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
@@ -21,7 +21,7 @@ impl State {
         let outcome = self.execute(&mut at).into();
         let ProgramPoint { pc, mut pipe, .. } = at.progress();
         if outcome == Ok(Flow::Jump) {
-            pipe = self.note_leap(slot, pipe, pc, at.target);
+            pipe = self.record_jump_distance(slot, pipe, pc, at.target);
         }
         self.set_progress(ProgramPoint { pc: at.target, pipe, ..at.progress() });
         outcome
@@ -51,49 +51,49 @@ impl State {
     #[inline(always)]
     pub(crate) fn perform_micro(
         &mut self,
-        does: Does,
+        kind: DispatchKind,
         path: Path,
         sp: bool,
         at: &mut OpCursor<'_, '_>,
     ) -> Outcome {
-        match does {
-            Does::Operation(op) => return self.perform(op, None, path, sp, at),
-            Does::Shifted(op, shift) => return self.perform(op, Some(shift), path, sp, at),
-            Does::Followed(op) => return self.follow(op, path, at),
-            Does::ExpectedIt => {
+        match kind {
+            DispatchKind::Operation(op) => return self.perform(op, None, path, sp, at),
+            DispatchKind::Shifted(op, shift) => return self.perform(op, Some(shift), path, sp, at),
+            DispatchKind::Followed(op) => return self.follow(op, path, at),
+            DispatchKind::ExpectedIt => {
                 if !self.cpu.condition_of(at.slot().imm as u8) {
                     return Ok(Flow::Leave);
                 }
             }
-            Does::If(condition) => {
+            DispatchKind::If(condition) => {
                 if !self.cpu.holds(condition) {
-                    at.hop(at.slot().aux);
+                    at.skip_steps(at.slot().aux);
                 }
             }
-            Does::Hop => at.hop(at.slot().aux),
-            Does::Skip => {}
-            Does::Foresee => {
+            DispatchKind::Hop => at.skip_steps(at.slot().aux),
+            DispatchKind::Skip => {}
+            DispatchKind::CheckPrediction => {
                 let Slot { imm: branch, aux: target, .. } = *at.slot();
-                if !self.predictor.is_sure(branch, target) {
+                if !self.predictor.is_certain(branch, target) {
                     if path == Path::Fast {
                         return Ok(Flow::SlowPath);
                     }
                     if !self.predictor.learn(branch, target) {
                         let pipe = at.pass().progress().pipe;
-                        at.pass().deviate(pipe.unforeseen());
+                        at.pass().leave_with_state(pipe.mispredicted());
                         return Ok(Flow::Leave);
                     }
                 }
             }
-            Does::Line => {
-                if !self.fetch_next_at_once(at) {
+            DispatchKind::Line => {
+                if !self.try_fetch_next_fast(at) {
                     if path == Path::Fast {
                         return Ok(Flow::SlowPath);
                     }
                     let waits = self.fetch_next(at.now(), at.slot());
                     if waits > 0 {
                         at.pass().wait_for_next(waits, self.deadline);
-                        if at.halts() {
+                        if at.needs_check() {
                             return Ok(Flow::Leave);
                         }
                     }
@@ -109,7 +109,7 @@ impl State {
         let s = at.slot();
         let is_taken = match op {
             Op::Bl => {
-                self.cpu.set(14, at.pass().behind() | 1);
+                self.cpu.set(14, at.pass().next_address() | 1);
                 true
             }
             Op::Bx => {
@@ -121,7 +121,7 @@ impl State {
             }
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().behind() | 1);
+                self.cpu.set(14, at.pass().next_address() | 1);
                 if target != s.imm | 1 {
                     return self.branch_linked(at.pass(), target);
                 }
@@ -142,7 +142,7 @@ impl State {
                 if flow == Flow::Jump {
                     return Ok(flow);
                 }
-                return Ok(if at.halts() { Flow::Leave } else { Flow::Next });
+                return Ok(if at.needs_check() { Flow::Leave } else { Flow::Next });
             }
             _ => self.is_branch_taken(op, s),
         };

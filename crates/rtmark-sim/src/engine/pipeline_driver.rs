@@ -20,7 +20,7 @@ use crate::state::stop::InternalError;
 use crate::state::{NOT_FETCHED, ProgramPoint, State, Trial};
 use crate::timing::Classify;
 use crate::timing::exceptions::EntryTiming;
-use crate::timing::memo::{Comes, Entered, Incoming, PipeState};
+use crate::timing::memo::{EntryResult, Incoming, ModelInstruction, PipeState};
 use crate::timing::pipeline::{Condition, CoreBus, Stalled};
 
 impl State {
@@ -96,14 +96,14 @@ impl State {
 
     /// The instruction stays in the execute stage for longer than usual.
     #[inline(always)]
-    pub(crate) fn take_longer(&self, at: &mut Cursor<'_>, cycles: u8) {
+    pub(crate) fn add_cycles(&self, at: &mut Cursor<'_>, cycles: u8) {
         if cycles == 0 {
             return;
         }
         if self.rules.model_buses() {
-            at.deviate(at.progress().pipe.with_longer(cycles));
+            at.leave_with_state(at.progress().pipe.with_extra_cycles(cycles));
         } else {
-            at.take_longer(cycles.into(), self.deadline);
+            at.add_cycles(cycles.into(), self.deadline);
         }
     }
 
@@ -119,12 +119,12 @@ impl State {
         let fetches_targets = self.rules.fetches_targets();
         let outline = &block.outline.schedule.steps;
         let mut steps = outline.to_vec();
-        let mut entered = Entered { pipe: from.pipe, cost: 0 };
+        let mut entered = EntryResult { pipe: from.pipe, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
         let mut count = 0;
         for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
-            if begin.kind == Kind::Foresee {
+            if begin.kind == Kind::CheckPrediction {
                 // After a branch, before the next instruction enters.
                 (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
                 begin.count = count;
@@ -170,42 +170,48 @@ impl State {
         classify: Classify,
         pc: u32,
         pipe: PipeState,
-    ) -> Option<Entered> {
+    ) -> Option<EntryResult> {
         let ici = self.cpu.ici();
         let known = if ici.is_none() { self.memo.recall(pc, pipe) } else { None };
-        known.or_else(|| self.work_out(classify, pc, pipe, ici))
+        known.or_else(|| self.compute_entry(classify, pc, pipe, ici))
     }
 
     #[inline(never)]
-    fn work_out(
+    fn compute_entry(
         &mut self,
         classify: Classify,
         pc: u32,
         pipe: PipeState,
         ici: Option<u8>,
-    ) -> Option<Entered> {
+    ) -> Option<EntryResult> {
         let place = self.bus.place(pc).filter(|_| ici.is_none());
         let stays = place.is_some_and(|place| !self.bus.is_writable(place.memory));
-        if stays && let Some(entered) = self.memo.recall_known(pc, pipe) {
+        if stays && let Some(entered) = self.memo.recall_shared(pc, pipe) {
             return Some(entered);
         }
-        let comes = self.comes(classify, pc, pipe, ici);
+        let incoming = self.classify_next(classify, pc, pipe, ici);
         let entered = match ici {
-            None => self.memo.enter(pc, pipe, &comes),
-            Some(_) => self.memo.enter_rest(pc, pipe, &comes),
+            None => self.memo.enter(pc, pipe, &incoming),
+            Some(_) => self.memo.enter_rest(pc, pipe, &incoming),
         };
         let entered = entered.unwrap_or_else(|stalled| {
-            self.fail(pc, &stalled);
+            self.record_stall(pc, &stalled);
             None
         });
         if stays && let Some(entered) = entered {
-            self.memo.keep_known(pc, pipe, entered);
+            self.memo.memoize_shared(pc, pipe, entered);
         }
         entered
     }
 
     /// Classifies the instruction at `pc` for the core's model.
-    fn comes(&self, classify: Classify, pc: u32, pipe: PipeState, ici: Option<u8>) -> Comes {
+    fn classify_next(
+        &self,
+        classify: Classify,
+        pc: u32,
+        pipe: PipeState,
+        ici: Option<u8>,
+    ) -> ModelInstruction {
         let (decoder, bus) = (&self.predecoded.decoder, &self.bus);
         let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
         if let Some(ici) = ici {
@@ -222,19 +228,23 @@ impl State {
                 if slot.op.is_literal() {
                     step.bus = CoreBus::of(slot.imm);
                 }
-                Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
+                ModelInstruction::Step(Incoming {
+                    step,
+                    size: slot.size().into(),
+                    target: slot.imm,
+                })
             }
             Classify::Issue(classify) => {
                 if pipe.is_in_it_block() {
                     slot = slot.inside_it();
                 }
-                Comes::Instruction(classify(&slot, [half(0), half(2)]))
+                ModelInstruction::Instruction(classify(&slot, [half(0), half(2)]))
             }
             Classify::Dual(classify) => {
                 if pipe.is_in_it_block() {
                     slot = slot.inside_it();
                 }
-                Comes::Dual(classify(&slot, [half(0), half(2)]))
+                ModelInstruction::Dual(classify(&slot, [half(0), half(2)]))
             }
         }
     }
@@ -243,8 +253,8 @@ impl State {
     /// run ends with an internal error at the next boundary, which is due at once.
     #[cold]
     #[inline(never)]
-    fn fail(&mut self, pc: u32, stalled: &Stalled) {
-        if self.trial != Trial::No {
+    fn record_stall(&mut self, pc: u32, stalled: &Stalled) {
+        if self.trial != Trial::Inactive {
             self.trial = Trial::Failed;
         }
         if self.failed.is_none() {
@@ -257,14 +267,14 @@ impl State {
                 state: format!("the pipeline model is stuck: {stalled}"),
             }));
         }
-        self.attend_soon();
+        self.request_attention();
     }
 
     /// Returns the cycles, or records that the pipeline model is stuck.
     #[inline(always)]
-    fn or_fail(&mut self, pc: u32, cycles: Result<u64, Stalled>) -> u64 {
+    fn or_record_stall(&mut self, pc: u32, cycles: Result<u64, Stalled>) -> u64 {
         cycles.unwrap_or_else(|stalled| {
-            self.fail(pc, &stalled);
+            self.record_stall(pc, &stalled);
             0
         })
     }
@@ -304,7 +314,7 @@ impl State {
 
     /// Advances the pipeline so that the next instruction enters, renumbering the states if their
     /// table is full.
-    fn enter_next(&mut self, classify: Classify, condition: Condition) -> Entered {
+    fn enter_next(&mut self, classify: Classify, condition: Condition) -> EntryResult {
         let pc = self.cpu.pc;
         let pipe = self.pipe.with_condition(condition);
         self.enter(classify, pc, pipe).unwrap_or_else(|| {
@@ -312,7 +322,7 @@ impl State {
             let pipe = self.pipe.with_condition(condition);
             // The table has just been emptied, so this succeeds, except in a trial or run that has
             // already failed and whose cycles are not used.
-            self.enter(classify, pc, pipe).unwrap_or(Entered { pipe, cost: 1 })
+            self.enter(classify, pc, pipe).unwrap_or(EntryResult { pipe, cost: 1 })
         })
     }
 
@@ -321,7 +331,7 @@ impl State {
         if self.failed.is_some() {
             return;
         }
-        if self.trial != Trial::No {
+        if self.trial != Trial::Inactive {
             // The state at its beginning has an old number, too.
             self.trial = Trial::Failed;
             return;
@@ -353,7 +363,7 @@ impl State {
         if self.rules.classify.is_some() {
             let pc = self.cpu.pc;
             let drained = self.memo.drain(pc, self.pipe);
-            self.cycles += self.or_fail(pc, drained);
+            self.cycles += self.or_record_stall(pc, drained);
             if !self.rules.model_buses() {
                 self.pipe = PipeState::EMPTY;
             }
@@ -364,7 +374,7 @@ impl State {
     /// second.
     pub(crate) fn finish_first(&mut self) {
         if self.rules.classify.is_some() && self.pipe.has_entered() {
-            self.cycles += self.memo.rest_of_first(self.pipe);
+            self.cycles += self.memo.first_remaining_cycles(self.pipe);
         }
     }
 
@@ -376,7 +386,7 @@ impl State {
             Some(_) => self.memo.data_phase(pc, self.pipe),
             None => Ok(1),
         };
-        self.cycles + self.or_fail(pc, taken)
+        self.cycles + self.or_record_stall(pc, taken)
     }
 
     /// Advances to the cycle in which the next instruction enters the execute stage.
@@ -398,7 +408,7 @@ impl State {
     /// becomes pending during an instruction that began long before waits for the next one to
     /// enter: see [`crate::exceptions::interruptible`].
     fn may_be_interrupted(&self) -> bool {
-        self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
+        self.expects_pend() || self.system.nvic.exception_to_take(self.masks()).is_some()
     }
 
     /// Advances until the next instruction enters, or to the cycle in which an exception begins
@@ -413,9 +423,9 @@ impl State {
         let before = self.pipe;
         self.pipe = entered.pipe;
         self.cycles += u64::from(entered.cost);
-        let Some(at) = self.taken_within(left, self.cycles + 1) else { return };
+        let Some(at) = self.first_exception_within(left, self.cycles + 1) else { return };
         let drained = self.memo.drain(pc, before);
-        let free = left + self.or_fail(pc, drained);
+        let free = left + self.or_record_stall(pc, drained);
         self.cycles = at.max(free.min(self.cycles));
         self.note_fetches((began, before.with_condition(condition)), self.cycles);
     }
@@ -434,11 +444,11 @@ impl State {
             let ici = self.cpu.ici();
             let known = self.memo.recall_fetches_left(pc, pipe, clocks).filter(|_| ici.is_none());
             let left = known.unwrap_or_else(|| {
-                let comes = self.comes(classify, pc, pipe, ici);
-                let left = self.memo.fetches_left(pc, pipe, &comes, clocks);
-                let left = self.or_fail(pc, left);
+                let incoming = self.classify_next(classify, pc, pipe, ici);
+                let left = self.memo.fetches_left(pc, pipe, &incoming, clocks);
+                let left = self.or_record_stall(pc, left);
                 if ici.is_none() {
-                    self.memo.keep_fetches_left(pc, pipe, clocks, left);
+                    self.memo.memoize_fetches_left(pc, pipe, clocks, left);
                 }
                 left
             });

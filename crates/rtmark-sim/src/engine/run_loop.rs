@@ -25,8 +25,8 @@ use crate::state::{NOT_FETCHED, ProgramPoint};
 
 /// Whether any block was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Went {
-    On,
+pub(crate) enum BlockRun {
+    Executed,
     /// No block can be executed here.
     NoBlock,
 }
@@ -46,17 +46,17 @@ impl CortexM {
     /// The count may pass `until` by what the last instruction or exception took.
     pub fn run_blocks(&mut self, until: Cycles) -> Stop {
         let stop = self.run_on(until);
-        self.reason_of(stop)
+        self.final_stop(stop)
     }
 
     /// Returns why a run really ends: an internal error takes precedence over any other reason seen
     /// during the same instruction.
-    pub(crate) fn reason_of(&self, stop: Stop) -> Stop {
+    pub(crate) fn final_stop(&self, stop: Stop) -> Stop {
         self.state.failed.clone().map_or(stop, Stop::Internal)
     }
 
     /// Returns the result of a part of a run, unless an internal error has ended it.
-    pub(crate) fn unless_failed<T>(&self, result: Result<T, Stop>) -> Result<T, Stop> {
+    pub(crate) fn or_internal_error<T>(&self, result: Result<T, Stop>) -> Result<T, Stop> {
         match &self.state.failed {
             None => result,
             Some(error) => Err(Stop::Internal(error.clone())),
@@ -65,7 +65,7 @@ impl CortexM {
 
     /// Executes blocks of one memory up to the next landmark, or until anything but an instruction
     /// is due.
-    pub(crate) fn run_unobserved(&mut self) -> Result<Went, Stop> {
+    pub(crate) fn run_unobserved(&mut self) -> Result<BlockRun, Stop> {
         let mut entries = std::mem::take(&mut self.code.entries);
         let went = self.run_some::<true>(&mut entries);
         self.code.entries = entries;
@@ -73,7 +73,7 @@ impl CortexM {
     }
 
     #[inline(always)]
-    fn run_some<const OBSERVED: bool>(&mut self, entries: &mut Entries) -> Result<Went, Stop> {
+    fn run_some<const OBSERVED: bool>(&mut self, entries: &mut Entries) -> Result<BlockRun, Stop> {
         self.code.follow(&mut self.state, entries);
         if self.state.rules.classify.is_some() {
             self.run_in_blocks::<true, OBSERVED>(entries)
@@ -90,13 +90,13 @@ impl CortexM {
         let mut entries = std::mem::take(&mut self.code.entries);
         let stop = loop {
             if self.state.cycles >= self.state.deadline
-                && let Some(stop) = self.state.attend()
+                && let Some(stop) = self.state.handle_due_events()
             {
                 break stop;
             }
             let step = match self.run_some::<false>(&mut entries) {
-                Ok(Went::On) => Ok(()),
-                Ok(Went::NoBlock) => self.state.step_slowly(),
+                Ok(BlockRun::Executed) => Ok(()),
+                Ok(BlockRun::NoBlock) => self.state.step_slow_path(),
                 Err(stop) => Err(stop),
             };
             if let Err(stop) = step {
@@ -113,11 +113,11 @@ impl CortexM {
     fn run_in_blocks<const PIPELINED: bool, const OBSERVED: bool>(
         &mut self,
         entries: &mut Entries,
-    ) -> Result<Went, Stop> {
+    ) -> Result<BlockRun, Stop> {
         let mut point = self.state.progress();
-        let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(Went::NoBlock) };
-        self.state.lines.approach(place.memory);
-        let mut went = Went::NoBlock;
+        let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(BlockRun::NoBlock) };
+        self.state.lines.make_near(place.memory);
+        let mut went = BlockRun::NoBlock;
         // ITSTATE before the next block, and whether the previous one ended with a fetch.
         let (mut it, mut has_fetched) = (0, false);
         // Another memory has another way of fetching, so a block never continues there.
@@ -140,7 +140,7 @@ impl CortexM {
                             self.state.set_progress(point);
                             self.suspend(it);
                             self.state.renumber_pipe_states();
-                            return Ok(Went::On);
+                            return Ok(BlockRun::Executed);
                         }
                     }
                     is_profiled = own.block.is_profiled();
@@ -150,10 +150,10 @@ impl CortexM {
                     &own
                 }
             };
-            if OBSERVED && went == Went::On && entry.block.begins_at_border() {
+            if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
                 break;
             }
-            went = Went::On;
+            went = BlockRun::Executed;
             let Entry { block, passage, .. } = entry;
             let mut at = Cursor::from(point);
             let plan = if PIPELINED && self.has_fetched_elsewhere(entry, point) {
@@ -179,17 +179,17 @@ impl CortexM {
                 Ending::Next => Flow::Next,
                 Ending::Jump => Flow::Jump,
                 Ending::Trap(trap) => {
-                    return self.end_pass(block, steps, &at, trap).map(|()| Went::On);
+                    return self.end_pass(block, steps, &at, trap).map(|()| BlockRun::Executed);
                 }
             };
             if is_profiled {
                 self.profile_exit(block, &at, flow);
             }
-            let unforeseen = PIPELINED && self.state.learn_at_exit(&at, flow);
+            let mispredicted = PIPELINED && self.state.train_at_exit(&at, flow);
             point = at.after();
             it = 0;
-            if unforeseen {
-                point.pipe = point.pipe.unforeseen();
+            if mispredicted {
+                point.pipe = point.pipe.mispredicted();
             }
             has_fetched = at.has_fetched();
             if flow == Flow::Jump {
@@ -215,7 +215,7 @@ impl CortexM {
     /// Computes the schedule of a block for a pipeline state.
     fn make_schedule<'a>(&mut self, block: &'a Block, from: ProgramPoint) -> Option<&'a Passage> {
         let passage = self.state.make_schedule(block, from)?;
-        self.code.counts.keep(block.keep_more(passage.schedule.steps.len()));
+        self.code.counts.keep(block.count_more_kept(passage.schedule.steps.len()));
         Some(passage)
     }
 
@@ -249,10 +249,10 @@ impl CortexM {
     /// the latest one.
     #[inline(always)]
     fn has_fetched_elsewhere(&self, entry: &Entry, from: ProgramPoint) -> bool {
-        let end = from.pc.wrapping_add(entry.first_reach());
+        let end = from.pc.wrapping_add(entry.first_instruction_span());
         from.pipe.has_entered()
             && self.state.fetched == from.pc
-            && self.state.is_elsewhere(from.pc, end)
+            && self.state.is_outside_line(from.pc, end)
     }
 
     /// Executes a schedule whose fetches are not planned. Returns `None` if something else is due
@@ -267,12 +267,12 @@ impl CortexM {
         let pc = at.from.pc;
         // Without a pipeline an instruction executes as soon as it enters.
         let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
-        let end = pc.wrapping_add(entry.first_reach());
+        let end = pc.wrapping_add(entry.first_instruction_span());
         // A jump's target is fetched during the pipeline refill.
         let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
-        let is_fetched = !self.state.is_elsewhere(pc, end)
+        let is_fetched = !self.state.is_outside_line(pc, end)
             || PIPELINED && at.from.pipe.has_entered() && self.state.fetched == pc;
-        if is_target && self.state.is_elsewhere(pc, end) {
+        if is_target && self.state.is_outside_line(pc, end) {
             at.from.cycles = self.state.fetch_first(block, pc, end, at.from.cycles);
         }
         if PIPELINED && at.from.cycles + until_first >= self.state.deadline {
@@ -318,7 +318,7 @@ impl CortexM {
         self.state.cpu.it = if trap.undoes_instruction() { it } else { after_it(it) };
         self.state.end_trapped(trap, at.address(), slot)?;
         if self.state.cpu.it != 0 {
-            self.state.attend_soon();
+            self.state.request_attention();
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl CortexM {
     fn suspend(&mut self, it: u8) {
         if it != 0 {
             self.state.cpu.it = it;
-            self.state.attend_soon();
+            self.state.request_attention();
         }
     }
 }

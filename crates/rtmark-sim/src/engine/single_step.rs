@@ -6,7 +6,7 @@
 use crate::arch::armm::trap::Trap;
 use crate::engine::cursor::Cursor;
 use crate::engine::events::Due;
-use crate::exceptions::interruptible::Stand;
+use crate::exceptions::interruptible::InstructionStart;
 use crate::exec::Flow;
 use crate::host::semihosting::Reply;
 use crate::isa::{Op, Slot};
@@ -21,7 +21,7 @@ const SEMIHOSTING: u32 = 0xAB;
 impl State {
     /// Executes one instruction where there is no block.
     #[inline(never)]
-    pub(super) fn step_slowly(&mut self) -> Result<(), Stop> {
+    pub(super) fn step_slow_path(&mut self) -> Result<(), Stop> {
         self.reach_next();
         if self.cycles >= self.deadline {
             return Ok(());
@@ -62,8 +62,8 @@ impl State {
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
         if alert
-            && let Some(result) =
-                self.interrupt_instruction(Stand { pc, it: 0, began: self.cycles }, &slot)
+            && let Some(result) = self
+                .interrupt_instruction(InstructionStart { pc, it: 0, began: self.cycles }, &slot)
         {
             return self.end_instruction(beginning, &slot, result);
         }
@@ -74,20 +74,23 @@ impl State {
     /// Executes or skips the next instruction of an IT block.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         if let Some(ici) = self.cpu.ici() {
-            return self.go_on(pc, &slot, ici);
+            return self.run_to_landmark(pc, &slot, ici);
         }
         let condition = self.condition_of_next();
         self.enter_under(condition);
         let alert = self.expects_pend();
         self.fetch(pc, slot.size());
-        let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
+        let slot = if slot.op == Op::Watch { self.hit_watch(pc) } else { slot };
         let beginning = self.begin_instruction(pc);
         let it = self.cpu.it;
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if condition == Condition::Failed {
-            if self.rules.foresees && slot.is_foreseen() && !self.predictor.learn(pc, NOT_TAKEN) {
-                self.pipe = self.pipe.unforeseen();
+            if self.rules.predicts_branches
+                && slot.needs_prediction()
+                && !self.predictor.learn(pc, NOT_TAKEN)
+            {
+                self.pipe = self.pipe.mispredicted();
             }
             self.cycles += u64::from(self.rules.skip);
             self.instructions += 1;
@@ -96,7 +99,7 @@ impl State {
         let slot = slot.inside_it();
         if alert
             && let Some(result) =
-                self.interrupt_instruction(Stand { pc, it, began: self.cycles }, &slot)
+                self.interrupt_instruction(InstructionStart { pc, it, began: self.cycles }, &slot)
         {
             return self.end_instruction(beginning, &slot, result);
         }
@@ -130,10 +133,10 @@ impl State {
 
     pub(crate) fn complete(&mut self, pc: u32, slot: &Slot, flow: Flow) {
         self.retire(slot);
-        if self.rules.foresees && slot.is_foreseen() {
+        if self.rules.predicts_branches && slot.needs_prediction() {
             let target = if flow == Flow::Jump { self.cpu.pc } else { NOT_TAKEN };
             if !self.predictor.learn(pc, target) {
-                self.pipe = self.pipe.unforeseen();
+                self.pipe = self.pipe.mispredicted();
             }
         }
         if flow == Flow::Jump {
@@ -144,8 +147,8 @@ impl State {
     /// Trains the branch predictor with the branch that ends a pass. Returns whether it was
     /// mispredicted.
     #[inline(always)]
-    pub(crate) fn learn_at_exit(&mut self, at: &Cursor<'_>, flow: Flow) -> bool {
-        self.rules.foresees
+    pub(crate) fn train_at_exit(&mut self, at: &Cursor<'_>, flow: Flow) -> bool {
+        self.rules.predicts_branches
             && at.last_branch(flow).is_some_and(|(pc, target)| !self.predictor.learn(pc, target))
     }
 
@@ -156,29 +159,29 @@ impl State {
     }
 
     /// Records that a watched address was reached, and returns the real instruction there.
-    pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
+    pub(crate) fn hit_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.counts(self.cycles));
         self.empty_caches_if_asked();
-        self.predecoded.beneath_watch(&self.bus, pc)
+        self.predecoded.watched_instruction(&self.bus, pc)
     }
 
     /// Ends an instruction that trapped.
     #[inline(never)]
     pub(crate) fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
-        if self.trial != Trial::No {
+        if self.trial != Trial::Inactive {
             self.trial = Trial::Trapped;
             return Ok(());
         }
         match trap {
             Trap::Watched => {
-                let slot = self.pass_watch(pc);
+                let slot = self.hit_watch(pc);
                 return self.finish(pc, &slot);
             }
             Trap::Breakpoint if slot.imm == SEMIHOSTING => {
                 self.retire(&slot);
                 let reply = self.semihosting();
                 if self.console.has_found() {
-                    self.attend_soon();
+                    self.request_attention();
                 }
                 return match reply {
                     Reply::Value(value) => {
@@ -196,7 +199,7 @@ impl State {
                     return Ok(());
                 }
                 self.drain();
-                self.fall_asleep(if event { Sleep::Event } else { Sleep::Interrupt });
+                self.start_sleep(if event { Sleep::Event } else { Sleep::Interrupt });
                 self.deadline = 0;
                 return Ok(());
             }
@@ -231,7 +234,7 @@ impl State {
                     Err(trap) => self.end_trapped(trap, pc, slot),
                 };
             }
-            Trap::LazyNoAnswer | Trap::LazyForbidden => {
+            Trap::LazyNoResponse | Trap::LazyForbidden => {
                 return self.lazy_stacking_failed(trap, pc);
             }
             Trap::SupervisorCall => {
@@ -247,7 +250,7 @@ impl State {
             Trap::StackLimit => (FaultKind::StackLimit, None),
             Trap::NonSecure => (FaultKind::NonSecure, None),
             Trap::LazyState => (FaultKind::LazyState, None),
-            Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
+            Trap::NoResponse => (FaultKind::DataAccess, Some(self.trap_value)),
             Trap::Forbidden => (FaultKind::DataProtection, Some(self.trap_value)),
             Trap::Unmodelled => (FaultKind::Unmodelled, Some(self.trap_value)),
             Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
@@ -264,7 +267,7 @@ impl State {
     /// Returns the instruction at an address, whether or not a run would stop before it.
     pub(crate) fn slot_past_stop(&mut self, pc: u32) -> Option<Slot> {
         match self.predecoded.decoder.stops.binary_search(&pc) {
-            Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),
+            Ok(_) if self.bus.place(pc).is_some() => Some(self.hit_watch(pc)),
             _ => self.slot_at(pc),
         }
     }

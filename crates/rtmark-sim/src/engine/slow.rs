@@ -8,7 +8,7 @@ use crate::isa::Slot;
 use crate::memory::Place;
 use crate::state::State;
 use crate::timing::memo::{self, PipeState};
-use crate::timing::pipeline::{Far, SlowMemory};
+use crate::timing::pipeline::{FarLine, SlowMemory};
 
 impl State {
     /// Records a data read.
@@ -18,21 +18,21 @@ impl State {
         let address = base.wrapping_add(place.offset);
         let line = address & !(line_bytes - 1);
         let last = std::mem::replace(&mut self.slow.data_line, line);
-        let far = if last == line { Far::Same } else { Far::Other };
+        let far = if last == line { FarLine::Same } else { FarLine::Other };
         let reads = memo::seen_from(self.cpu.pc, address, line_bytes, far);
         self.pipe = self.pipe.with_reads(reads);
     }
 
     /// Records the distance of an unpredicted jump.
-    pub(crate) fn note_leap(
+    pub(crate) fn record_jump_distance(
         &self,
         slot: &Slot,
         pipe: PipeState,
-        behind: u32,
+        next_address: u32,
         target: u32,
     ) -> PipeState {
-        if self.slow.exists() && slot.leaps() {
-            self.memo.with_leap(pipe, target.wrapping_sub(behind))
+        if self.slow.exists() && slot.is_indirect_jump() {
+            self.memo.with_jump_distance(pipe, target.wrapping_sub(next_address))
         } else {
             pipe
         }

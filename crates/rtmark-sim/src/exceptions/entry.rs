@@ -66,7 +66,7 @@ impl State {
     /// Returns the exception that is most urgent when the vector is fetched.
     fn late_arrival(&mut self, exception: u16, masks: Masks) -> u16 {
         self.pass_time(self.cycles - u64::from(self.rules.late_arrival));
-        self.system.nvic.to_take(masks).unwrap_or(exception)
+        self.system.nvic.exception_to_take(masks).unwrap_or(exception)
     }
 
     /// Takes an exception without stacking a frame, because an existing frame is reused or remains from an
@@ -101,7 +101,7 @@ impl State {
         self.cpu.it = 0;
         self.exclusive = false;
         self.event = true;
-        self.attend_soon();
+        self.request_attention();
         self.cpu.pc = vector & !1;
         self.refill_behind(way, met);
         if self.cpu.arm {
@@ -114,7 +114,7 @@ impl State {
     fn refill_behind(&mut self, way: Arrival, vector: BusWaits) {
         match way {
             Arrival::Entry { began, more } => {
-                let stack = self.as_met(self.cpu.r[13]);
+                let stack = self.entry_waits(self.cpu.r[13]);
                 let handler = CoreBus::of(self.cpu.pc);
                 let code_free = self.code_free.saturating_sub(began);
                 let entry = EntryBuses { stack, vector, handler, code_free };
@@ -125,7 +125,7 @@ impl State {
     }
 
     /// Returns the bus and wait states of an address, as exception entry encounters them.
-    fn as_met(&self, address: u32) -> BusWaits {
+    fn entry_waits(&self, address: u32) -> BusWaits {
         let place = self.bus.place(address);
         let waits = place.map_or(0, |place| self.soc.memories[place.memory].timing.wait_states);
         BusWaits { bus: CoreBus::of(address), waits: waits.into() }
@@ -137,7 +137,7 @@ impl State {
         let (bytes, place) = self.bus.load::<4>(address)?;
         let waits = self.lines[place.memory].read(place.offset);
         let met = if self.slow.is_at(place) {
-            self.as_met(address)
+            self.entry_waits(address)
         } else {
             BusWaits { bus: CoreBus::of(address), waits }
         };
@@ -240,7 +240,7 @@ impl State {
                 self.check_access(address, 4, access)?;
             }
             if self.bus.ram_load::<4>(address).is_none() && self.bus.place(address).is_none() {
-                return Err(self.no_answer(address));
+                return Err(self.no_response(address));
             }
         }
         Ok(())
@@ -261,7 +261,7 @@ impl State {
             self.cpu.faultmask = false;
             self.mask_written(0);
         }
-        self.attend_soon();
+        self.request_attention();
         if self.features.v8m {
             // Handler mode is still in effect, so this stack is not in use yet.
             let process = exc_return & TO_PROCESS_STACK != 0;
@@ -279,12 +279,12 @@ impl State {
         self.pass_time(self.cycles);
         let (began, spent) = (self.cycles, self.spent.exceptions);
         if self.rules.model_buses()
-            && let Some(at) = self.taken_within(began, began + exceptions::LEFT_OFF)
+            && let Some(at) = self.first_exception_within(began, began + exceptions::LEFT_OFF)
         {
             self.cycles = at;
             self.pass_time(at);
         }
-        if let Some(next) = self.system.nvic.to_take(self.masks()) {
+        if let Some(next) = self.system.nvic.exception_to_take(self.masks()) {
             let chained = self.cycles;
             self.cycles += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());
@@ -294,7 +294,7 @@ impl State {
             return result;
         }
         self.update_protection();
-        let stack = self.as_met(self.frame_of(exc_return));
+        let stack = self.entry_waits(self.frame_of(exc_return));
         let user = to_thread && self.cpu.control & CONTROL_NPRIV != 0;
         match self.access_as(user, |machine| machine.unstack_frame(exc_return)) {
             Ok(()) => {}
@@ -313,7 +313,7 @@ impl State {
         let (pc, sp) = (self.cpu.pc, self.cpu.get(13));
         self.watches.returns_to(pc, sp, self.cpu.ipsr);
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
-            self.fall_asleep(Sleep::Interrupt);
+            self.start_sleep(Sleep::Interrupt);
         }
         if self.cpu.arm {
             return self.fault(FaultKind::InvalidState, None, self.cpu.pc);
@@ -366,7 +366,7 @@ impl State {
         let mut size = BASIC_FRAME;
         if with_fp {
             size += self.fp_frame_size();
-            self.take_back_fp_registers(frame.wrapping_add(BASIC_FRAME))?;
+            self.restore_fp_registers(frame.wrapping_add(BASIC_FRAME))?;
         }
         let end = frame.wrapping_add(size) | (xpsr >> 9 & 1) << 2;
         let secure_fp = self.features.v8m && xpsr & SECURE_FP != 0;

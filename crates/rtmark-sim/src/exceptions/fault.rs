@@ -74,14 +74,14 @@ impl State {
     /// and the fault is imprecise. Stores to the Code region or to Strongly-ordered memory are not
     /// buffered, nor are any while the buffer is off (DDI 0337 and DDI 0439, 3.3.2 and ACTLR).
     #[cold]
-    pub(crate) fn lose_store_or(&mut self, trap: Trap) -> Done {
-        if trap != Trap::NoAnswer {
+    pub(crate) fn drop_store_or_trap(&mut self, trap: Trap) -> Done {
+        if trap != Trap::NoResponse {
             return Err(trap);
         }
         if self.drops_stores {
             return Ok(());
         }
-        self.ignore_or(trap).map(|_| ()).map_err(|trap| {
+        self.ignore_or_trap(trap).map(|_| ()).map_err(|trap| {
             let address = self.trap_value;
             let buffered = self.features.mainline
                 && address >> 29 != 0
@@ -93,8 +93,8 @@ impl State {
 
     /// CCR.BFHFNMIGN: at negative priorities, accesses to which nothing responds have no effect.
     #[cold]
-    pub(crate) fn ignore_or(&mut self, trap: Trap) -> Result<u32, Trap> {
-        let ignored = trap == Trap::NoAnswer
+    pub(crate) fn ignore_or_trap(&mut self, trap: Trap) -> Result<u32, Trap> {
+        let ignored = trap == Trap::NoResponse
             && self.system.ignores_bus_faults()
             && self.execution_priority() < 0;
         if ignored { Ok(0) } else { Err(trap) }
@@ -108,7 +108,7 @@ impl State {
             if self.handles_fault(BUS_FAULT) { BUS_FAULT } else { self.force(&report)? };
         // The fault stays pending while something more urgent executes.
         self.pend(exception, self.cycles);
-        self.attend_soon();
+        self.request_attention();
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl State {
             self.system.fp.control &= !FpControl::LAZY_ACTIVE;
         }
         self.pend(exception, self.cycles);
-        self.attend_soon();
+        self.request_attention();
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl State {
         } else if self.execution_priority() < 0 {
             return Err(Stop::Lockup(report));
         } else if own == HARD_FAULT && report.kind != FaultKind::SupervisorCall {
-            self.stop_or_go_on(&report)?
+            self.stop_or_deliver(&report)?
         } else {
             self.force(&report)?
         };
@@ -258,10 +258,10 @@ impl State {
     /// Escalates a fault to HardFault.
     fn force(&mut self, report: &FaultReport) -> Result<u16, Stop> {
         self.system.hard_fault_status |= FORCED;
-        self.stop_or_go_on(report)
+        self.stop_or_deliver(report)
     }
 
-    fn stop_or_go_on(&self, report: &FaultReport) -> Result<u16, Stop> {
+    fn stop_or_deliver(&self, report: &FaultReport) -> Result<u16, Stop> {
         match self.fault_policy {
             FaultPolicy::Stop => Err(Stop::Fault(report.clone())),
             FaultPolicy::Deliver => Ok(HARD_FAULT),

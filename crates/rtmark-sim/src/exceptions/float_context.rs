@@ -72,7 +72,7 @@ impl State {
             let stored = self.access_as(user, |machine| machine.store_fp_registers(place));
             stored.map_err(|trap| match trap {
                 Trap::Forbidden => Trap::LazyForbidden,
-                _ => Trap::LazyNoAnswer,
+                _ => Trap::LazyNoResponse,
             })?;
         }
         self.system.fp.control &= !FpControl::LAZY_ACTIVE;
@@ -89,7 +89,7 @@ impl State {
     }
 
     /// On an exception return, loads the registers that the entry stored, if it did.
-    pub(crate) fn take_back_fp_registers(&mut self, from: u32) -> Done {
+    pub(crate) fn restore_fp_registers(&mut self, from: u32) -> Done {
         if self.system.fp.lazy_pending() {
             self.system.fp.control &= !FpControl::LAZY_ACTIVE;
             return Ok(());

@@ -18,7 +18,7 @@
 use crate::arch::armm::nvic::SYSTICK;
 use crate::arch::armm::registers::is_ici;
 use crate::exec::Flow;
-use crate::exec::partial::{Part, Rest, rest};
+use crate::exec::partial::{Progress, Resumption, rest};
 use crate::isa::{Op, Slot};
 use crate::state::State;
 use crate::state::stop::{FaultKind, Stop};
@@ -26,7 +26,7 @@ use crate::timing::{Interruptible, LineMemory, exceptions};
 
 /// The state of the program at the start of an executing instruction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stand {
+pub(crate) struct InstructionStart {
     pub pc: u32,
     /// ITSTATE before the instruction.
     pub it: u8,
@@ -53,12 +53,12 @@ impl State {
 
     /// Returns the cycles from an interrupt becoming pending to the first in which the core can take its
     /// exception.
-    pub fn way_to_core(&self) -> u64 {
+    pub fn interrupt_delay(&self) -> u64 {
         if self.rules.model_buses() { exceptions::FROM_SIGNAL } else { 0 }
     }
 
     /// Returns the cycle from which on instructions are checked one by one.
-    pub(crate) fn alert(&self) -> u64 {
+    pub(crate) fn first_checked_cycle(&self) -> u64 {
         match self.next_pend() {
             u64::MAX => u64::MAX,
             at => at.saturating_sub(self.lead),
@@ -67,17 +67,17 @@ impl State {
 
     /// Returns whether the instruction at this boundary must be checked.
     pub(crate) fn expects_pend(&self) -> bool {
-        self.cycles >= self.alert()
+        self.cycles >= self.first_checked_cycle()
     }
 
     /// Returns the first cycle in `from..to` in which an exception would be taken, as far as the core, the
     /// clocks and the devices determine it.
-    pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
+    pub(crate) fn first_exception_within(&self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
-        if nvic.to_take(masks).is_some() {
+        if nvic.exception_to_take(masks).is_some() {
             return (from < to).then_some(from);
         }
-        let way = self.way_to_core();
+        let way = self.interrupt_delay();
         let takes =
             |exception| nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
         let mut first = to;
@@ -115,7 +115,7 @@ impl State {
                 let at = ahead.devices.next();
                 ahead.pass_time(at);
                 ahead.receive(at + way);
-                if ahead.system.nvic.to_take(masks).is_some() {
+                if ahead.system.nvic.exception_to_take(masks).is_some() {
                     first = at + way;
                 }
             }
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// Returns the instruction behind a watch or a guard.
-    fn real(&self, pc: u32, slot: &Slot) -> Option<Slot> {
+    fn unwatched_slot(&self, pc: u32, slot: &Slot) -> Option<Slot> {
         match slot.op {
             Op::Watch => self.predecoded.decoder.decode_guarded(&self.bus, pc),
             _ => Some(*slot),
@@ -132,8 +132,8 @@ impl State {
     }
 
     /// Returns how an instruction reacts to an interrupt, if it is not atomic.
-    fn way_of(&self, pc: u32, slot: &Slot) -> Option<(Slot, Interruptible)> {
-        let guarded = self.real(pc, slot)?;
+    fn interruptibility(&self, pc: u32, slot: &Slot) -> Option<(Slot, Interruptible)> {
+        let guarded = self.unwatched_slot(pc, slot)?;
         let real = guarded.unguarded();
         let way = (self.rules.interruptible)(&real);
         let waits = way == Interruptible::Atomic
@@ -143,8 +143,8 @@ impl State {
     }
 
     /// Returns whether an interrupt may abandon the instruction at the program counter.
-    pub(crate) fn may_give_way(&self, slot: &Slot) -> bool {
-        self.way_of(self.cpu.pc, slot).is_some()
+    pub(crate) fn may_abandon(&self, slot: &Slot) -> bool {
+        self.interruptibility(self.cpu.pc, slot).is_some()
     }
 
     /// Executes an instruction that has been fetched, up to where an interrupt abandons it. Returns `None`,
@@ -152,11 +152,11 @@ impl State {
     #[inline(never)]
     pub(crate) fn interrupt_instruction(
         &mut self,
-        stand: Stand,
+        start: InstructionStart,
         slot: &Slot,
     ) -> Option<Result<(), Stop>> {
-        let pc = stand.pc;
-        let (real, way) = self.way_of(pc, slot)?;
+        let pc = start.pc;
+        let (real, way) = self.interruptibility(pc, slot)?;
         let (n, m) = (self.cpu.get(real.n), self.cpu.get(real.m));
         let now = self.cycles;
         let to = match way {
@@ -176,7 +176,7 @@ impl State {
             Interruptible::EndsInEntry(cycles) => now + u64::from(cycles),
             _ => now + self.lead,
         };
-        let at = self.taken_within(now + 1, to)?;
+        let at = self.first_exception_within(now + 1, to)?;
         let float = matches!(real.op, Op::Vldm | Op::Vstm | Op::Vdiv | Op::Vsqrt);
         if float && !self.has_live_fp() {
             return None;
@@ -184,14 +184,14 @@ impl State {
         match way {
             Interruptible::Atomic => None,
             Interruptible::Restartable(_) => {
-                self.leave(stand, at);
+                self.leave(start, at);
                 Some(Ok(()))
             }
             Interruptible::EndsInEntry(_) => {
                 if slot.op == Op::Watch {
-                    self.pass_watch(pc);
+                    self.hit_watch(pc);
                 }
-                let behind = Stand { pc: self.cpu.pc, it: self.cpu.it, ..stand };
+                let behind = InstructionStart { pc: self.cpu.pc, it: self.cpu.it, ..start };
                 // This instruction cannot trap.
                 let flow = self.execute_alone(&real).unwrap_or(Flow::Next);
                 self.complete(pc, &real, flow);
@@ -200,56 +200,56 @@ impl State {
             }
             // ITSTATE and EPSR.ICI share their bits, so inside an IT block the instruction restarts (DDI
             // 0337, 3.9.1).
-            Interruptible::Continuable if stand.it == 0 => {
-                Some(self.move_until(stand, slot, &real, (at, Rest::Continued)))
+            Interruptible::Continuable if start.it == 0 => {
+                Some(self.move_until(start, slot, &real, (at, Resumption::Continued)))
             }
             Interruptible::Continuable | Interruptible::RestartableAtWord => {
-                Some(self.move_until(stand, slot, &real, (at, Rest::Restarted)))
+                Some(self.move_until(start, slot, &real, (at, Resumption::Restarted)))
             }
         }
     }
 
     /// Returns to the boundary before an instruction, in a given cycle, so that an exception can be taken.
-    fn leave(&mut self, stand: Stand, cycle: u64) {
-        self.note_fetches((stand.began, self.pipe), cycle);
-        (self.cpu.pc, self.cpu.it) = (stand.pc, stand.it);
+    fn leave(&mut self, start: InstructionStart, cycle: u64) {
+        self.note_fetches((start.began, self.pipe), cycle);
+        (self.cpu.pc, self.cpu.it) = (start.pc, start.it);
         self.cycles = cycle;
-        self.gave_way += 1;
+        self.abandoned_instructions += 1;
         // If the exception is not taken after all, because the part that was executed has prevented it, the
         // program stays at this instruction.
         self.stay();
-        self.attend_soon();
+        self.request_attention();
     }
 
     /// Executes a load or store of several words, from the word that EPSR.ICI gives, as long as the next
     /// word is requested before a given cycle.
     fn move_until(
         &mut self,
-        stand: Stand,
+        start: InstructionStart,
         slot: &Slot,
         real: &Slot,
-        (until, then): (u64, Rest),
+        (until, then): (u64, Resumption),
     ) -> Result<(), Stop> {
-        let Stand { pc, it, .. } = stand;
+        let InstructionStart { pc, it, .. } = start;
         let (hits, pipe) = (self.watches.hits.len(), self.pipe);
         let ici = if is_ici(it) { it >> 4 } else { 0 };
         if slot.op == Op::Watch && ici == 0 {
-            self.pass_watch(pc);
+            self.hit_watch(pc);
         }
         match self.move_words(real, ici, until, then) {
-            Ok(Part::Whole(flow)) => {
+            Ok(Progress::Whole(flow)) => {
                 let cost = if ici == 0 { real.cost } else { (self.rules.cost)(&rest(real, ici)) };
                 self.complete(pc, &Slot { cost, ..*real }, flow);
                 Ok(())
             }
-            Ok(Part::UpTo { cycle, ici }) => {
+            Ok(Progress::Partial { cycle, ici }) => {
                 if ici == 0 {
                     // The instruction will begin again, and counts as reached at that time.
                     self.watches.hits.truncate(hits);
                 }
                 self.pipe = pipe;
-                let it = if then == Rest::Continued { ici << 4 } else { it };
-                self.leave(Stand { it, ..stand }, cycle);
+                let it = if then == Resumption::Continued { ici << 4 } else { it };
+                self.leave(InstructionStart { it, ..start }, cycle);
                 Ok(())
             }
             Err(trap) => {
@@ -263,8 +263,8 @@ impl State {
     }
 
     /// Continues an instruction that was suspended.
-    pub(crate) fn go_on(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
-        let real = self.real(pc, slot).map(|slot| slot.unguarded());
+    pub(crate) fn run_to_landmark(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
+        let real = self.unwatched_slot(pc, slot).map(|slot| slot.unguarded());
         let Some(real) = real.filter(|real| self.continues(real, ici)) else {
             // EPSR.ICI does not fit this instruction (100230, C.5; elsewhere UNPREDICTABLE).
             self.drain();
@@ -276,11 +276,11 @@ impl State {
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
         let to = self.cycles + self.lead;
-        let taken = if alert { self.taken_within(self.cycles + 1, to) } else { None };
+        let taken = if alert { self.first_exception_within(self.cycles + 1, to) } else { None };
         let it = std::mem::take(&mut self.cpu.it);
-        let stand = Stand { pc, it, began: self.cycles };
+        let start = InstructionStart { pc, it, began: self.cycles };
         let until = taken.unwrap_or(u64::MAX);
-        let result = self.move_until(stand, slot, &real, (until, Rest::Continued));
+        let result = self.move_until(start, slot, &real, (until, Resumption::Continued));
         self.end_instruction(beginning, slot, result)
     }
 }

@@ -5,7 +5,7 @@
 //! ignored otherwise. While any of these observers is active, the machine is *protected*: see
 //! [`crate::exec::protect`].
 
-use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::nvic::DEBUG_MONITOR;
 use crate::isa::{Group, Slot};
@@ -18,18 +18,18 @@ const DWTTRAP: u32 = 1 << 2;
 
 /// What is known when an instruction that has been fetched begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct BeforeInstruction {
     pc: u32,
     cycles: u64,
     exceptions: u64,
-    gave_way: u64,
+    abandoned: u64,
     steps: bool,
 }
 
 impl State {
     /// Returns what the core has spent cycles on by `now`.
-    pub(crate) const fn spent(&self, now: u64) -> Spent {
-        Spent { cycles: now, instructions: self.instructions, ..self.spent }
+    pub(crate) const fn spent(&self, now: u64) -> CycleCounts {
+        CycleCounts { cycles: now, instructions: self.instructions, ..self.spent }
     }
 
     /// Returns whether something observes each instruction.
@@ -47,7 +47,7 @@ impl State {
     /// Passes an access to the comparators.
     pub(crate) fn compare(&mut self, address: u32, bytes: u32, access: Purpose) {
         if self.system.dwt.compare(address, bytes, access) {
-            self.tell_monitor(DWTTRAP);
+            self.notify_monitor(DWTTRAP);
         }
     }
 
@@ -58,21 +58,21 @@ impl State {
 
     /// Raises a debug event other than a breakpoint instruction's. Without a monitor that could take it, it
     /// is ignored (C1.4.1).
-    fn tell_monitor(&mut self, status: u32) {
+    fn notify_monitor(&mut self, status: u32) {
         if self.monitor_can_run() {
             self.system.debug_status |= status;
             self.pend(DEBUG_MONITOR, self.cycles);
-            self.attend_soon();
+            self.request_attention();
         }
     }
 
     /// Records the state in which an instruction begins, if something observes instructions.
-    pub(crate) fn begin_instruction(&self, pc: u32) -> Option<Beginning> {
-        self.guards.instructions.then(|| Beginning {
+    pub(crate) fn begin_instruction(&self, pc: u32) -> Option<BeforeInstruction> {
+        self.guards.instructions.then(|| BeforeInstruction {
             pc,
             cycles: self.cycles,
             exceptions: self.spent.exceptions,
-            gave_way: self.gave_way,
+            abandoned: self.abandoned_instructions,
             steps: self.system.steps_by_monitor() && self.monitor_can_run(),
         })
     }
@@ -80,19 +80,19 @@ impl State {
     /// Accounts for an instruction that has been executed, or that has ended in another way.
     pub(crate) fn end_instruction(
         &mut self,
-        beginning: Option<Beginning>,
+        before: Option<BeforeInstruction>,
         slot: &Slot,
         result: Result<(), Stop>,
     ) -> Result<(), Stop> {
-        if let Some(beginning) = beginning {
+        if let Some(before) = before {
             // In a pipeline, an instruction's cost is the time until the next one follows it.
             self.reach_next();
-            let taken = self.spent.exceptions - beginning.exceptions;
-            let cycles = self.cycles.saturating_sub(beginning.cycles + taken);
+            let taken = self.spent.exceptions - before.exceptions;
+            let cycles = self.cycles.saturating_sub(before.cycles + taken);
             match slot.op.group() {
                 // The instruction was abandoned. Measured on a Cortex-M3: CPICNT does not count its first
                 // cycle.
-                _ if self.gave_way != beginning.gave_way => self.spent.exceptions += 1,
+                _ if self.abandoned_instructions != before.abandoned => self.spent.exceptions += 1,
                 _ if cycles == 0 => self.spent.folded += 1,
                 Group::Load
                 | Group::StoreImmediate
@@ -104,9 +104,9 @@ impl State {
                 | Group::FloatMemory => self.spent.load_store += cycles - 1,
                 _ => {}
             }
-            self.compare(beginning.pc, 1, Purpose::Execute);
-            if beginning.steps {
-                self.tell_monitor(HALTED);
+            self.compare(before.pc, 1, Purpose::Execute);
+            if before.steps {
+                self.notify_monitor(HALTED);
             }
         }
         result

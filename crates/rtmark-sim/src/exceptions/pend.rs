@@ -10,7 +10,7 @@ use crate::timing::exceptions;
 impl State {
     /// Makes an exception pending by a store, at the end of the store's data phase, one cycle after its
     /// address phase. A core that stores in one cycle is already executing the next instruction then.
-    pub(crate) fn pend_soon(&mut self, exception: u16) {
+    pub(crate) fn pend_by_store(&mut self, exception: u16) {
         let at = self.cycles + 2;
         self.schedule(exception, at);
         if self.rules.model_buses() {
@@ -48,17 +48,17 @@ impl State {
     /// its way to the core, because the program has requested it by a store, this does not delay it; a
     /// search only issues its own request after that store has executed.
     pub(crate) fn signal(&mut self, exception: u16, at: u64) {
-        let news = !self.system.nvic.pending().contains(exception);
+        let is_new = !self.system.nvic.pending().contains(exception);
         self.pend(exception, at);
         if !self.rules.model_buses() {
             return;
         }
-        if news {
+        if is_new {
             self.system.nvic.send(exception);
         }
         let arrives = at + exceptions::FROM_SIGNAL;
         let known = self.arrivals.iter().find(|&&(_, arriving)| arriving == exception);
-        if known.map_or(news, |&(known, _)| arrives < known) {
+        if known.map_or(is_new, |&(known, _)| arrives < known) {
             self.send(exception, arrives);
         }
     }

@@ -20,7 +20,7 @@ impl Bit {
     /// Returns the bit that an alias address selects, if the address is in one of the two alias regions:
     /// the 1 MiB from 0x20000000 on has its aliases from 0x22000000 on, and the 1 MiB from 0x40000000 on
     /// from 0x42000000 on.
-    pub const fn behind(address: u32) -> Option<Self> {
+    pub const fn of_alias(address: u32) -> Option<Self> {
         match address >> 25 {
             0x11 | 0x21 => {
                 let bit = (address & 0x01FF_FFFF) / 4;
@@ -34,10 +34,12 @@ impl Bit {
 impl State {
     /// Reads from an address that is in no memory: a bit or a device.
     pub(crate) fn read_beyond_memory(&mut self, address: u32) -> Result<u32, Trap> {
-        match Bit::behind(address).filter(|_| self.has_bit_bands) {
+        match Bit::of_alias(address).filter(|_| self.has_bit_bands) {
             Some(bit) => {
                 self.note_bit_band_read();
-                let word = self.read_word_of(bit).map_err(|trap| self.at_alias(trap, address))?;
+                let word = self
+                    .read_word_of(bit)
+                    .map_err(|trap| self.attribute_to_alias(trap, address))?;
                 // In the byte lane that the access uses.
                 Ok((word >> bit.number & 1) << (8 * (address & 3)))
             }
@@ -47,10 +49,10 @@ impl State {
 
     /// Writes `bytes` bytes of a value to an address that is in no memory.
     pub(crate) fn write_beyond_memory(&mut self, address: u32, value: u32, bytes: u32) -> Done {
-        if let Some(bit) = Bit::behind(address).filter(|_| self.has_bit_bands) {
+        if let Some(bit) = Bit::of_alias(address).filter(|_| self.has_bit_bands) {
             return self
                 .write_bit(bit, value & 1, bytes)
-                .map_err(|trap| self.at_alias(trap, address));
+                .map_err(|trap| self.attribute_to_alias(trap, address));
         }
         let (shift, mask) = (8 * (address & 3), u32::MAX >> (32 - 8 * bytes));
         self.write_peripheral(address & !3, (value & mask) << shift, mask << shift)
@@ -83,7 +85,7 @@ impl State {
     }
 
     /// Attributes a fault of the access made through an alias to the alias' address.
-    fn at_alias(&mut self, trap: Trap, address: u32) -> Trap {
+    fn attribute_to_alias(&mut self, trap: Trap, address: u32) -> Trap {
         self.trap_value = address;
         trap
     }

@@ -10,7 +10,7 @@ use crate::state::State;
 /// The point in a program at which an operation executes.
 pub trait ExecContext {
     /// Returns the address after the instruction.
-    fn behind(&self) -> u32;
+    fn next_address(&self) -> u32;
     /// Reports a jump to an address.
     fn jumps(&mut self, state: &State, target: u32);
     /// Reports that the target of the jump that follows has been loaded.
@@ -29,17 +29,17 @@ pub trait ExecContext {
 
 /// An operation that is executing.
 pub trait Executing<'a> {
-    type At: ExecContext;
+    type Position: ExecContext;
 
     /// Returns the instruction's slot.
     fn slot(&self) -> &'a Slot;
     /// Returns the context in which it executes.
-    fn context(&mut self) -> &mut Self::At;
+    fn context(&mut self) -> &mut Self::Position;
     /// Reads a literal from code memory if a quick check shows how long that takes and that the pass need
     /// not end for it. Returns whether the literal was read.
-    fn reads_literal_at_once(&mut self, state: &mut State, place: Place) -> bool;
+    fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool;
     /// Returns whether the next instruction must not be executed without further checks.
-    fn halts(&self) -> bool;
+    fn needs_check(&self) -> bool;
 }
 
 /// The path by which an operation is executed.

@@ -58,7 +58,7 @@ macro_rules! datum {
                         let read = machine.within(|machine, at| {
                             machine.read::<u8>(at, address.wrapping_add(offset))
                         });
-                        *byte = machine.asked_for(address, read)? as u8;
+                        *byte = machine.with_requested_address(address, read)? as u8;
                     }
                     return Ok(Self::from_le_bytes(bytes).into());
                 }
@@ -76,8 +76,9 @@ macro_rules! datum {
                     return Ok(Self::from_le_bytes(bytes).into());
                 }
                 let word = machine.read_beyond_memory(address);
-                let word =
-                    machine.asked_for(address, word).or_else(|trap| machine.ignore_or(trap))?;
+                let word = machine
+                    .with_requested_address(address, word)
+                    .or_else(|trap| machine.ignore_or_trap(trap))?;
                 Ok(((word >> (8 * (address & 3))) as Self).into())
             }
 
@@ -118,7 +119,9 @@ macro_rules! datum {
                     return Ok(());
                 }
                 let done = machine.write_beyond_memory(address, value, $size);
-                machine.asked_for(address, done).or_else(|trap| machine.lose_store_or(trap))
+                machine
+                    .with_requested_address(address, done)
+                    .or_else(|trap| machine.drop_store_or_trap(trap))
             }
         }
     };

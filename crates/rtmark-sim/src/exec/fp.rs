@@ -97,7 +97,7 @@ impl State {
         if s.aux & 0xFF != 1 {
             return false;
         }
-        let value = self.read_literal_at_once(turn, s.imm);
+        let value = self.read_literal_fast(turn, s.imm);
         if let Some(value) = value {
             self.cpu.s[at(s.d)] = value;
         }
@@ -118,24 +118,24 @@ impl State {
 
     /// Executes arithmetic whose result a quick computation provides; returns whether it did.
     #[inline(always)]
-    pub(super) fn fp_at_once(&mut self, op: Op, s: &Slot) -> bool {
+    pub(super) fn fp_fast(&mut self, op: Op, s: &Slot) -> bool {
         let registers = &self.cpu.s;
         let (d, n, m) = (registers[at(s.d)], registers[at(s.n)], registers[at(s.m)]);
         let context = Context::<Single>::new(&mut self.cpu.fpscr);
         let result = match op {
-            Op::Vadd => context.add_at_once(n, m),
-            Op::Vsub => context.subtract_at_once(n, m),
-            Op::Vmul => context.multiply_at_once(n, m),
-            Op::Vdiv => context.divide_at_once(n, m),
-            Op::Vfma => context.multiply_add_at_once(d, n, m),
-            Op::Vfms => context.multiply_add_at_once(d, n ^ SIGN, m),
+            Op::Vadd => context.add_fast(n, m),
+            Op::Vsub => context.subtract_fast(n, m),
+            Op::Vmul => context.multiply_fast(n, m),
+            Op::Vdiv => context.divide_fast(n, m),
+            Op::Vfma => context.multiply_add_fast(d, n, m),
+            Op::Vfms => context.multiply_add_fast(d, n ^ SIGN, m),
             Op::Vabs => Some(m & !SIGN),
             Op::Vneg => Some(m ^ SIGN),
             Op::VmovR => Some(m),
             Op::VmovI => Some(s.imm),
             Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ => {
                 let right = if matches!(op, Op::VcmpZ | Op::VcmpeZ) { 0 } else { m };
-                let Some(flags) = Context::<Single>::compare_at_once(d, right) else {
+                let Some(flags) = Context::<Single>::compare_fast(d, right) else {
                     return false;
                 };
                 set_flags(&mut self.cpu.fpscr, flags);

@@ -23,7 +23,7 @@ pub enum Side {
 }
 
 /// Where the words of a list begin, and what the base becomes.
-struct Extent {
+struct ListSpan {
     start: u32,
     moved: u32,
 }
@@ -34,14 +34,14 @@ impl Base {
         Self { register: slot.n, side, moves: slot.aux == 1 }
     }
 
-    const fn extent(self, value: u32, list: u32) -> Extent {
+    const fn extent(self, value: u32, list: u32) -> ListSpan {
         let bytes = list.count_ones() * 4;
         match self.side {
             Side::Before => {
                 let start = value.wrapping_sub(bytes);
-                Extent { start, moved: start }
+                ListSpan { start, moved: start }
             }
-            Side::From => Extent { start: value, moved: value.wrapping_add(bytes) },
+            Side::From => ListSpan { start: value, moved: value.wrapping_add(bytes) },
         }
     }
 }
@@ -73,13 +73,13 @@ impl State {
     /// Reads a literal if it is in flash, where most are, and a quick check shows how long the core waits
     /// for it; otherwise returns `None`.
     #[inline(always)]
-    pub(super) fn read_literal_at_once<'a>(
+    pub(super) fn read_literal_fast<'a>(
         &mut self,
         at: &mut impl Executing<'a>,
         address: u32,
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
-        let is_read = !self.protected && at.reads_literal_at_once(self, place);
+        let is_read = !self.protected && at.reads_literal_fast(self, place);
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
@@ -102,12 +102,12 @@ impl State {
 
     /// Makes BFAR report the address that the instruction asked for, whichever part of the access fails
     /// (DDI 0403, B3.2.18).
-    pub(super) fn asked_for<T>(
+    pub(super) fn with_requested_address<T>(
         &mut self,
         address: u32,
         result: Result<T, Trap>,
     ) -> Result<T, Trap> {
-        if matches!(result, Err(Trap::NoAnswer)) {
+        if matches!(result, Err(Trap::NoResponse)) {
             self.trap_value = address;
         }
         result
@@ -122,9 +122,9 @@ impl State {
 
     /// Raises the trap for an access to which nothing responds.
     #[cold]
-    pub(crate) fn no_answer(&mut self, address: u32) -> Trap {
+    pub(crate) fn no_response(&mut self, address: u32) -> Trap {
         self.trap_value = address;
-        Trap::NoAnswer
+        Trap::NoResponse
     }
 
     /// Reads a word at an address that must be aligned whatever the core allows elsewhere.
@@ -147,7 +147,7 @@ impl State {
     /// LDM and POP from anywhere. The base and the destinations change only after every word has been read.
     #[inline(never)]
     pub(crate) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
-        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
+        let ListSpan { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
         }
@@ -169,7 +169,7 @@ impl State {
 
     #[inline(never)]
     pub(super) fn store_multiple(&mut self, s: &Slot, base: Base) -> Done {
-        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
+        let ListSpan { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
         }
@@ -216,7 +216,7 @@ impl State {
     /// `None` without any effect if the words are not all in RAM.
     #[inline(never)]
     pub(crate) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
-        let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
+        let ListSpan { start, moved } = base.extent(self.cpu.get(base.register), list);
         let words = self.bus.ram_words(start, list.count_ones())?;
         let mut left = list & 0x7FFF;
         let mut last = 0;
@@ -237,7 +237,7 @@ impl State {
     /// STM and PUSH to RAM; returns `false` without any effect if the words are not all in RAM.
     #[inline(never)]
     pub(super) fn store_registers(&mut self, list: u32, base: Base) -> bool {
-        let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
+        let ListSpan { start, moved } = base.extent(self.cpu.get(base.register), list);
         let Some(words) = self.bus.ram_words_mut(start, list.count_ones()) else { return false };
         let mut left = list;
         for word in words {
@@ -335,14 +335,14 @@ impl State {
                 self.branch_loaded(at, target)
             }
             _ => {
-                let base = if s.n == 15 { at.behind() } else { base };
+                let base = if s.n == 15 { at.next_address() } else { base };
                 let index = self.cpu.get(s.m);
                 let halfwords = if s.op == Op::Tbb {
                     self.read::<u8>(at, base.wrapping_add(index))?
                 } else {
                     self.read::<u16>(at, base.wrapping_add(index << 1))?
                 };
-                let target = at.behind().wrapping_add(halfwords * 2);
+                let target = at.next_address().wrapping_add(halfwords * 2);
                 Ok(self.branch(at, target))
             }
         }

@@ -30,7 +30,7 @@ macro_rules! slow_path {
 macro_rules! may_halt {
     ($at:expr, $act:expr) => {{
         $act;
-        if $at.halts() {
+        if $at.needs_check() {
             return Ok(Flow::Leave);
         }
     }};
@@ -140,13 +140,13 @@ impl State {
                 }
             }
             Op::Bl => {
-                self.cpu.set(14, at.context().behind() | 1);
+                self.cpu.set(14, at.context().next_address() | 1);
                 return Ok(self.branch(at.context(), s.imm));
             }
             Op::Bx => return self.branch_exchange(at.context(), self.cpu.get(s.n)),
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.context().behind() | 1);
+                self.cpu.set(14, at.context().next_address() | 1);
                 return self.branch_linked(at.context(), target);
             }
             Op::MovPc => return Ok(self.branch(at.context(), self.cpu.get(s.m))),
@@ -158,7 +158,7 @@ impl State {
             Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
             Op::Msr => {
                 let raises = self.raises_priority(s.imm, self.cpu.get(s.n));
-                if !self.write_mask_at_once(s.imm, self.cpu.get(s.n)) {
+                if !self.write_mask_fast(s.imm, self.cpu.get(s.n)) {
                     slow_path!(path, {
                         if raises {
                             at.context().raises_priority(self);
@@ -170,7 +170,7 @@ impl State {
                 }
             }
             Op::Cps => {
-                if !self.change_mask_at_once(s) {
+                if !self.change_mask_fast(s) {
                     slow_path!(
                         path,
                         flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)))
@@ -196,7 +196,7 @@ impl State {
             | Op::VmovI
             | Op::VmovR => {
                 let is_live = self.has_live_fp();
-                if !(is_live && self.fp_at_once(op, s)) {
+                if !(is_live && self.fp_fast(op, s)) {
                     slow_path!(
                         path,
                         if is_live {

@@ -11,11 +11,11 @@ use crate::state::{CoreState, State};
 
 /// How much of an instruction has been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Progress {
     /// All of it.
     Whole(Flow),
     /// Some of the words; no further one was requested before the given cycle.
-    UpTo {
+    Partial {
         cycle: u64,
         /// The value of EPSR.ICI with which to continue; zero to restart.
         ici: u8,
@@ -24,7 +24,7 @@ pub(crate) enum Part {
 
 /// How a suspended instruction is completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum Resumption {
     /// It continues with the next word.
     Continued,
     /// It restarts from the beginning.
@@ -55,13 +55,13 @@ impl Words {
     }
 
     /// Returns the base register's position among the registers that are moved.
-    fn base_among(&self) -> Option<usize> {
+    fn base_position(&self) -> Option<usize> {
         self.named().iter().position(|&register| !self.float && register == self.base)
     }
 
     /// Returns whether the base is stored and then written back.
     fn stores_base(&self) -> bool {
-        !self.loads && self.moved.is_some() && self.base_among().is_some()
+        !self.loads && self.moved.is_some() && self.base_position().is_some()
     }
 
     /// Returns whether words are stored below the stack pointer. The stack pointer moves first then, so
@@ -156,7 +156,7 @@ impl State {
         words.before(ici).is_some_and(|before| {
             // The Cortex-M33 continues neither past a loaded base nor with a base that it stores and writes
             // back (100230, C.5).
-            let past_base = words.base_among().is_some_and(|base| words.loads && before > base);
+            let past_base = words.base_position().is_some_and(|base| words.loads && before > base);
             !(self.features.v8m && (past_base || words.stores_base()))
         })
     }
@@ -171,8 +171,8 @@ impl State {
         s: &Slot,
         ici: u8,
         until: u64,
-        then: Rest,
-    ) -> Result<Part, Trap> {
+        then: Resumption,
+    ) -> Result<Progress, Trap> {
         let Some(mut words) = self.words(s) else { return Err(Trap::Undefined) };
         let first = if ici == 0 { 0 } else { words.before(ici).unwrap_or(0) };
         let has_moved = first > 0 && words.moves_stack_first();
@@ -186,9 +186,9 @@ impl State {
             let moved = (at - first) as u64;
             let cycle = began + moved + (self.waited().0 - waited);
             if moved > 0 && cycle >= until {
-                return Ok(Part::UpTo {
+                return Ok(Progress::Partial {
                     cycle,
-                    ici: self.leave_off(&words, first, at, &values, then),
+                    ici: self.suspend(&words, first, at, &values, then),
                 });
             }
             if let Err(trap) = self.move_word(&words, at, &mut values) {
@@ -206,9 +206,9 @@ impl State {
         match words.named().last() {
             Some(15) if words.loads && !words.float => {
                 let target = values[words.count - 1];
-                self.within(|machine, at| machine.branch_loaded(at, target)).map(Part::Whole)
+                self.within(|machine, at| machine.branch_loaded(at, target)).map(Progress::Whole)
             }
-            _ => Ok(Part::Whole(Flow::Next)),
+            _ => Ok(Progress::Whole(Flow::Next)),
         }
     }
 
@@ -236,19 +236,19 @@ impl State {
     }
 
     /// Suspends the instruction before the word `at`; returns the value that EPSR.ICI holds then.
-    fn leave_off(
+    fn suspend(
         &mut self,
         words: &Words,
         first: usize,
         at: usize,
         values: &[u32],
-        then: Rest,
+        then: Resumption,
     ) -> u8 {
-        if then == Rest::Restarted || (self.features.v8m && words.stores_base()) {
+        if then == Resumption::Restarted || (self.features.v8m && words.stores_base()) {
             return 0;
         }
         // If the base has been loaded, the instruction continues at the base (DDI 0337, 3.9.1).
-        let at = words.base_among().filter(|_| words.loads).map_or(at, |base| at.min(base));
+        let at = words.base_position().filter(|_| words.loads).map_or(at, |base| at.min(base));
         let register = words.registers[at];
         let ici = if words.float { register / 2 } else { register };
         if words.before(ici).is_none() {

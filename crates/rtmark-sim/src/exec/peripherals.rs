@@ -6,8 +6,8 @@
 use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
-    Attached, Direction, Effects, Env, FlashEffect, FlashPage, Looked, PERIPHERALS, Signals,
-    Strictness, Surroundings,
+    AttachedDevice, DeviceContext, Direction, Effects, Env, FlashEffect, FlashPage, OutputChanges,
+    PERIPHERALS, Signals, Strictness,
 };
 use crate::memory::Place;
 use crate::soc::{Erase, Memory, VENDORS};
@@ -29,9 +29,9 @@ impl State {
     /// Reads the word at an address that is in no memory.
     pub(crate) fn read_peripheral(&mut self, address: u32) -> Result<u32, Trap> {
         let Some(at) = self.devices.find(address) else {
-            return self.without_device(address, Direction::Read).map(|()| 0);
+            return self.access_unmapped(address, Direction::Read).map(|()| 0);
         };
-        let now = self.reach(at, address, Direction::Read);
+        let now = self.access_device(at, address, Direction::Read);
         let offset = address - self.devices.attached[at].base;
         let atomic = self.devices.attached[at].atomic_aliases;
         let offset = if atomic { offset & 0xFFF } else { offset };
@@ -53,9 +53,9 @@ impl State {
             if !self.devices.open.is_empty() && self.program_flash(address, value, mask) {
                 return Ok(());
             }
-            return self.without_device(address, Direction::Write);
+            return self.access_unmapped(address, Direction::Write);
         };
-        let now = self.reach(at, address, Direction::Write);
+        let now = self.access_device(at, address, Direction::Write);
         let offset = address - self.devices.attached[at].base;
         let (written, effects) = if self.devices.attached[at].atomic_aliases {
             // A narrow write is replicated over the whole word (RP2040, 2.1.4).
@@ -74,10 +74,10 @@ impl State {
         } else {
             self.with_device(at, now, |device, env| device.write(offset, value, mask, env))
         };
-        self.take_effect(&effects, now);
+        self.apply_effects(&effects, now);
         self.look_at_device(at, now);
-        self.devices.written(at);
-        for end in effects.connected.map_or_else(Vec::new, |it| self.devices.loose_ends(it)) {
+        self.devices.note_written(at);
+        for end in effects.connected.map_or_else(Vec::new, |it| self.devices.unmodelled_ends(it)) {
             self.note_unmodelled(end, Direction::Write)?;
         }
         match written {
@@ -121,20 +121,20 @@ impl State {
         self.predecoded.forget_all();
         self.memo.forget();
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
-        self.attend_soon();
+        self.request_attention();
     }
 
     /// Handles an access where there is neither memory nor a device.
-    fn without_device(&mut self, address: u32, direction: Direction) -> Done {
+    fn access_unmapped(&mut self, address: u32, direction: Direction) -> Done {
         if PERIPHERALS.contains(&address) || VENDORS[0].contains(&address.into()) {
             self.note_unmodelled(address, direction)
         } else {
-            Err(self.no_answer(address))
+            Err(self.no_response(address))
         }
     }
 
     /// Spends the time that an access to a device takes; returns the cycle in which it takes place.
-    fn reach(&mut self, at: usize, address: u32, direction: Direction) -> u64 {
+    fn access_device(&mut self, at: usize, address: u32, direction: Direction) -> u64 {
         let extra = self.devices.attached[at].extra_cycles(address, direction);
         self.cycles = self.cycles.saturating_add_signed(extra.into());
         self.devices.waited += u64::try_from(extra).unwrap_or(0);
@@ -147,23 +147,23 @@ impl State {
         &mut self,
         at: usize,
         now: u64,
-        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+        act: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> T,
     ) -> (T, Effects) {
         let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.lines);
-        let around = Surroundings { bus, console, memories };
+        let around = DeviceContext { bus, console, memories };
         let result = self.devices.with_device(at, now, around, act);
         if self.console.has_found() {
-            self.attend_soon();
+            self.request_attention();
         }
         result
     }
 
-    fn take_effect(&mut self, effects: &Effects, now: u64) {
+    fn apply_effects(&mut self, effects: &Effects, now: u64) {
         if effects.memory_changed {
             // What is known of the line that code is fetched from is no longer valid.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
             self.update_lead();
-            self.attend_soon();
+            self.request_attention();
         }
         for (memory, effect) in &effects.flash {
             match effect {
@@ -201,21 +201,21 @@ impl State {
 
     /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let Looked { changed, rescheduled } = self.devices.look_at(at, now);
+        let OutputChanges { changed, rescheduled } = self.devices.update_outputs(at, now);
         if rescheduled {
-            self.attend_soon();
+            self.request_attention();
         }
         if changed != 0 {
             self.drive_interrupts(at, changed, now);
         }
         let signals = self.devices.signals(at);
         if !signals.is_empty() {
-            self.pass_on(at, &signals, now);
+            self.deliver_signals(at, &signals, now);
         }
     }
 
     /// Delivers a device's signals to other devices and to memory.
-    fn pass_on(&mut self, at: usize, signals: &Signals, now: u64) {
+    fn deliver_signals(&mut self, at: usize, signals: &Signals, now: u64) {
         for &(address, byte) in &signals.stores {
             if self.bus.store(address, [byte]).is_none() {
                 self.devices.note(address, Direction::Write);
@@ -223,8 +223,8 @@ impl State {
                 self.forget_overwritten_code(address);
             }
         }
-        for told in self.devices.tell(at, signals, now) {
-            self.look_at_device(told, now);
+        for changed in self.devices.deliver(at, signals, now) {
+            self.look_at_device(changed, now);
         }
     }
 
@@ -235,10 +235,10 @@ impl State {
         let offset = task - self.devices.attached[at].base;
         let (_, effects) =
             self.with_device(at, now, |device, env| device.write(offset, 1, u32::MAX, env));
-        self.take_effect(&effects, now);
+        self.apply_effects(&effects, now);
         self.look_at_device(at, now);
-        self.devices.written(at);
-        for end in effects.connected.map_or_else(Vec::new, |it| self.devices.loose_ends(it)) {
+        self.devices.note_written(at);
+        for end in effects.connected.map_or_else(Vec::new, |it| self.devices.unmodelled_ends(it)) {
             self.devices.note(end, Direction::Write);
         }
         if effects.without_model {
@@ -263,12 +263,12 @@ impl State {
             if high {
                 self.signal(exception, now);
             }
-            self.attend_soon();
+            self.request_attention();
         }
     }
 
     /// Lets every device perform what is due by a cycle.
-    pub(crate) fn pass_devices(&mut self, now: u64) {
+    pub(crate) fn process_device_events(&mut self, now: u64) {
         for at in 0..self.devices.attached.len() {
             if self.devices.attached[at].due.is_some_and(|due| due <= now) {
                 for task in self.devices.triggered(at, now) {

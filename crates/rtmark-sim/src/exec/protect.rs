@@ -25,7 +25,7 @@ impl State {
     pub(crate) fn update_watchers(&mut self) {
         self.guards.data = self.watches_data();
         self.guards.instructions = self.watches_instructions();
-        self.attend_soon();
+        self.request_attention();
     }
 
     /// Returns whether an access by the executing instruction counts as privileged.

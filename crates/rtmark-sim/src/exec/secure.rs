@@ -32,7 +32,7 @@ impl State {
         let (sp, flags) = (self.cpu.r[13], self.cpu.apsr());
         let arithmetic =
             matches!(slot.op.group(), Group::Immediate | Group::Register | Group::Shifted);
-        if !arithmetic && sp.wrapping_sub(descent(&slot)) < limit {
+        if !arithmetic && sp.wrapping_sub(stack_decrement(&slot)) < limit {
             return Err(Trap::StackLimit);
         }
         let flow = self.execute_alone(&slot)?;
@@ -47,7 +47,7 @@ impl State {
     /// Returns whether a load or store takes the stack pointer below its limit.
     pub(crate) fn passes_stack_limit(&self, slot: &Slot) -> bool {
         slot.op == Op::Guarded
-            && self.cpu.r[13].wrapping_sub(descent(&slot.unguarded())) < self.stack_limit()
+            && self.cpu.r[13].wrapping_sub(stack_decrement(&slot.unguarded())) < self.stack_limit()
     }
 
     /// Returns the limit of the current stack pointer.
@@ -65,7 +65,7 @@ impl State {
             Op::Tt => self.test_target(s),
             Op::Bxns if n & 1 == 1 => return self.branch_exchange(at, n),
             Op::Blxns if n & 1 == 1 => {
-                self.cpu.set(14, at.behind() | 1);
+                self.cpu.set(14, at.next_address() | 1);
                 return self.branch_linked(at, n);
             }
             _ => return Err(Trap::NonSecure),
@@ -96,7 +96,7 @@ impl State {
 }
 
 /// Returns by how much a load or store lowers the stack pointer.
-fn descent(slot: &Slot) -> u32 {
+fn stack_decrement(slot: &Slot) -> u32 {
     let down = |offset: u32| if offset >> 31 == 1 { offset.wrapping_neg() } else { 0 };
     match slot.op {
         Op::Push | Op::Ldmdb | Op::Stmdb => slot.imm.count_ones() * 4,

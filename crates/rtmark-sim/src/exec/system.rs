@@ -10,7 +10,7 @@ impl State {
         match s.op {
             Op::It => {
                 self.cpu.it = s.imm as u8;
-                self.attend_soon();
+                self.request_attention();
             }
             Op::Wfi => return Err(Trap::WaitForInterrupt),
             Op::Wfe => return Err(Trap::WaitForEvent),
@@ -30,14 +30,14 @@ impl State {
     /// Returns whether a mask may change without further checks: nothing is pending that might be taken
     /// afterwards, and masked intervals are not being measured.
     #[inline(always)]
-    fn masks_nothing(&self) -> bool {
+    fn may_change_mask_fast(&self) -> bool {
         self.system.nvic.pending().is_empty() && !self.watches.masking.is_on()
     }
 
     /// Executes CPS of PRIMASK on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
-    pub(super) fn change_mask_at_once(&mut self, s: &Slot) -> bool {
-        let is_simple = s.imm == 2 && self.cpu.privileged() && self.masks_nothing();
+    pub(super) fn change_mask_fast(&mut self, s: &Slot) -> bool {
+        let is_simple = s.imm == 2 && self.cpu.privileged() && self.may_change_mask_fast();
         if is_simple {
             self.cpu.primask = s.aux == 1;
         }
@@ -46,10 +46,10 @@ impl State {
 
     /// Executes MSR of PRIMASK or BASEPRI on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
-    pub(super) fn write_mask_at_once(&mut self, register: u32, value: u32) -> bool {
+    pub(super) fn write_mask_fast(&mut self, register: u32, value: u32) -> bool {
         matches!(register, 16..=18)
             && self.cpu.privileged()
-            && self.masks_nothing()
+            && self.may_change_mask_fast()
             && self.write_mask(register, value)
     }
 
@@ -103,7 +103,7 @@ impl State {
             self.cpu.faultmask = disable;
         }
         self.mask_written(s.size());
-        self.attend_soon();
+        self.request_attention();
     }
 
     /// Returns whether FAULTMASK has an effect at the current execution priority.
@@ -159,7 +159,7 @@ impl State {
                 self.write_mask(register, value);
             }
         }
-        self.attend_soon();
+        self.request_attention();
     }
 
     fn write_control(&mut self, value: u32) {
@@ -174,6 +174,6 @@ impl State {
             secure_fp
         };
         self.cpu.switch(|cpu| cpu.control = cpu.control & !writable | value & writable);
-        self.attend_soon();
+        self.request_attention();
     }
 }

@@ -4,7 +4,7 @@
 //! registers). [`System`] holds the registers' values; the effects of a write (an exception that becomes
 //! pending, a clock that starts) are implemented here.
 
-use crate::arch::armm::caches::Wrote;
+use crate::arch::armm::caches::CacheWriteEffect;
 use crate::arch::armm::itm::Writer;
 use crate::arch::armm::nvic::{
     DEBUG_MONITOR, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, PENDSV, SECURE_FAULT, SVCALL,
@@ -29,7 +29,7 @@ impl State {
             return self.read_peripheral(address);
         }
         if unprivileged {
-            return Err(self.no_answer(address));
+            return Err(self.no_response(address));
         }
         if VENDORS[0].contains(&address.into()) {
             return self.read_peripheral(address);
@@ -42,11 +42,11 @@ impl State {
         let value = match address {
             0xE000_0000..=0xE000_0FFF if mainline => {
                 let value = system.itm.read(address - ITM.start);
-                self.or_note(value, address)?
+                self.or_unmodelled(value, address)?
             }
             0xE000_1000..=0xE000_1FFF if mainline => {
                 let value = system.dwt.read(address - DWT.start, &spent, next);
-                self.or_note(value, address)?
+                self.or_unmodelled(value, address)?
             }
             0xE000_EDF0 if mainline => system.read_halting_control(),
             0xE000_EDF8 if mainline => system.debug_data,
@@ -82,7 +82,7 @@ impl State {
             0xE000_ED00 => system.identity.cpuid,
             0xE000_ED40..=0xE000_ED70 | 0xE000_EF40..=0xE000_EF48 if mainline => {
                 let value = system.identity.read(address);
-                self.or_note(value, address)?
+                self.or_unmodelled(value, address)?
             }
             0xE000_ED04 => self.interrupt_control(),
             0xE000_ED08 => system.vector_table,
@@ -100,7 +100,7 @@ impl State {
             0xE000_ED88 if mainline => system.coprocessor_access,
             0xE000_ED90..=0xE000_EDC4 => {
                 let value = system.mpu.read(address - 0xE000_ED90);
-                self.or_note(value, address)?
+                self.or_unmodelled(value, address)?
             }
             0xE000_EDE4 if self.features.v8m => system.secure_fault_status,
             0xE000_EF34 if self.features.fp => system.fp.control,
@@ -108,14 +108,14 @@ impl State {
             0xE000_EF3C if self.features.fp => system.fp.default_status,
             _ => {
                 let value = system.caches.as_ref().and_then(|caches| caches.read(address));
-                self.or_note(value, address)?
+                self.or_unmodelled(value, address)?
             }
         };
         Ok(value)
     }
 
     /// Returns a register's value; where there is no register, records the access and returns zero.
-    fn or_note(&mut self, value: Option<u32>, address: u32) -> Result<u32, Trap> {
+    fn or_unmodelled(&mut self, value: Option<u32>, address: u32) -> Result<u32, Trap> {
         if value.is_none() {
             self.note_unmodelled(address, Direction::Read)?;
         }
@@ -149,7 +149,7 @@ impl State {
         let unprivileged = !privileged && !ITM.contains(&address) && !user_trigger;
         let is_private = PRIVATE_BUS.contains(&address);
         if is_private && unprivileged {
-            return Err(self.no_answer(address));
+            return Err(self.no_response(address));
         }
         if !is_private || VENDORS[0].contains(&address.into()) {
             let (shift, mask) = (8 * (address & 3), u32::MAX >> (32 - 8 * size));
@@ -172,7 +172,7 @@ impl State {
                 } else if address == ITM.start {
                     self.console.extend(system.itm.take(0));
                     if self.console.has_found() {
-                        self.attend_soon();
+                        self.request_attention();
                     }
                 }
             }
@@ -196,7 +196,7 @@ impl State {
             0xE000_E018 => system.systick.write_value(now + 1),
             0xE000_E100..=0xE000_E11C => self.for_each_bit(address, value, Self::enable_interrupt),
             0xE000_E180..=0xE000_E19C => self.for_each_bit(address, value, Self::disable_interrupt),
-            0xE000_E200..=0xE000_E21C => self.for_each_bit(address, value, Self::pend_soon),
+            0xE000_E200..=0xE000_E21C => self.for_each_bit(address, value, Self::pend_by_store),
             0xE000_E280..=0xE000_E29C => self.for_each_bit(address, value, Self::unpend),
             0xE000_E400..=0xE000_E4EF => {
                 let first = FIRST_INTERRUPT + (address - 0xE000_E400) as u16;
@@ -243,7 +243,7 @@ impl State {
                     self.note_unmodelled(address, Direction::Write)?;
                 }
             }
-            0xE000_EF00 if mainline => self.pend_soon(FIRST_INTERRUPT + (value & 0x1FF) as u16),
+            0xE000_EF00 if mainline => self.pend_by_store(FIRST_INTERRUPT + (value & 0x1FF) as u16),
             0xE000_EDE4 if self.features.v8m => system.secure_fault_status &= !value,
             0xE000_EF34 if self.features.fp => {
                 system.fp.control = value & FpControl::writable(self.features);
@@ -252,17 +252,17 @@ impl State {
             0xE000_EF3C if self.features.fp => system.fp.default_status = value & 0x07C0_0000,
             _ => self.write_caches(address, value)?,
         }
-        self.attend_soon();
+        self.request_attention();
         Ok(())
     }
 
     /// Writes to a register of the caches.
     fn write_caches(&mut self, address: u32, value: u32) -> Done {
         let caches = self.system.caches.as_mut();
-        match caches.map_or(Wrote::Nowhere, |caches| caches.write(address, value)) {
-            Wrote::Nowhere => self.note_unmodelled(address, Direction::Write)?,
-            Wrote::Kept => {}
-            Wrote::EmptyInstructions => self.empty_instruction_caches(),
+        match caches.map_or(CacheWriteEffect::Nowhere, |caches| caches.write(address, value)) {
+            CacheWriteEffect::Nowhere => self.note_unmodelled(address, Direction::Write)?,
+            CacheWriteEffect::Kept => {}
+            CacheWriteEffect::EmptyInstructions => self.empty_instruction_caches(),
         }
         Ok(())
     }
@@ -299,13 +299,13 @@ impl State {
     fn write_interrupt_control(&mut self, value: u32) {
         for (set, clear, exception) in [(28, 27, PENDSV), (26, 25, SYSTICK)] {
             if value >> set & 1 == 1 {
-                self.pend_soon(exception);
+                self.pend_by_store(exception);
             } else if value >> clear & 1 == 1 {
                 self.unpend(exception);
             }
         }
         if value >> 31 == 1 {
-            self.pend_soon(NMI);
+            self.pend_by_store(NMI);
         }
     }
 
@@ -333,7 +333,7 @@ impl State {
         if value & DEMCR_MON_PEND == 0 {
             self.unpend(DEBUG_MONITOR);
         } else {
-            self.pend_soon(DEBUG_MONITOR);
+            self.pend_by_store(DEBUG_MONITOR);
         }
         self.system.debug_control = value & DEMCR_WRITABLE;
         self.update_watchers();

@@ -5,7 +5,7 @@ use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};
 use crate::state::{CoreState, State};
-use crate::timing::pipeline::LeftOut;
+use crate::timing::pipeline::DisabledRules;
 
 /// N, Z, C and V in APSR.
 const FLAGS: u32 = 0xF000_0000;
@@ -35,7 +35,8 @@ fn state(core: CoreKind) -> State {
         size = 0x1000
         "#
     );
-    let mut state = State::new(&Soc::from_toml(&text).expect("a valid soc"), LeftOut::default());
+    let mut state =
+        State::new(&Soc::from_toml(&text).expect("a valid soc"), DisabledRules::default());
     state.poke(0, &[0, 0x08, 0, 0x20, 1, 1, 0, 0]).expect("flash");
     state.reset().expect("vectors");
     if core.has_fpu() {
@@ -109,7 +110,7 @@ const CORES: [CoreKind; 4] =
 
 /// The table of operations that change N, Z, C or V lists exactly those that do.
 #[test]
-fn what_changes_flags_is_known_to() {
+fn the_table_of_flag_writers_is_exact() {
     for core in CORES {
         let mut state = state(core);
         let mut random = Random(7);
@@ -139,7 +140,7 @@ fn what_changes_flags_is_known_to() {
 /// Operations that count as "only calculating", which an if-converted IT block executes without further
 /// checks, change nothing but registers.
 #[test]
-fn what_only_calculates_changes_registers_alone() {
+fn pure_calculations_change_only_registers() {
     for core in CORES {
         let mut state = state(core);
         let mut random = Random(11);

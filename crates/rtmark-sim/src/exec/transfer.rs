@@ -168,7 +168,7 @@ impl State {
             Op::LdrsbPost => load!(i8, Post),
             Op::LdrshPost => load!(i16, Post),
             Op::LdrLit => {
-                if let Some(value) = self.read_literal_at_once(at, s.imm) {
+                if let Some(value) = self.read_literal_fast(at, s.imm) {
                     set_any!(self, sp, s.d, value);
                 } else if let Some(value) = slow_path!(path, self.read_literal(at.context(), s.imm))
                 {

@@ -15,7 +15,7 @@ const CONSOLE_HANDLE: u32 = 1;
 const MOST_PER_CALL: usize = 64 * 1024;
 
 /// The result of a call.
-pub enum Answer {
+pub enum CallResult {
     /// The value for the first register; the program continues.
     Value(u32),
     /// The program has ended.
@@ -23,14 +23,14 @@ pub enum Answer {
 }
 
 /// What a call can access.
-pub struct Around<'a> {
+pub struct CallEnvironment<'a> {
     pub bus: &'a mut Bus,
     pub console: &'a mut Console,
     pub cycle: u64,
     pub clock: Hertz,
 }
 
-impl Around<'_> {
+impl CallEnvironment<'_> {
     fn word(&self, address: u32) -> Option<u32> {
         let mut bytes = [0; 4];
         (self.bus.peek(address, &mut bytes) == 4).then_some(u32::from_le_bytes(bytes))
@@ -47,7 +47,7 @@ impl Around<'_> {
     }
 
     /// Performs a call.
-    pub fn serve(&mut self, operation: u32, parameter: u32) -> Answer {
+    pub fn serve(&mut self, operation: u32, parameter: u32) -> CallResult {
         let argument = |it: &Self, at: u32| it.word(parameter.wrapping_add(at * 4));
         let per_second = u64::from(self.clock.0).max(1);
         let value = match operation {
@@ -89,13 +89,15 @@ impl Around<'_> {
             // SYS_TIME: seconds, counted from the reset.
             0x11 => (self.cycle / per_second) as u32,
             // SYS_EXIT
-            0x18 => return Answer::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT))),
+            0x18 => return CallResult::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT))),
             // SYS_EXIT_EXTENDED: reason and status.
             0x20 => {
-                return Answer::Exit(ExitStatus(match (argument(self, 0), argument(self, 1)) {
-                    (Some(APPLICATION_EXIT), Some(status)) => status,
-                    _ => 1,
-                }));
+                return CallResult::Exit(ExitStatus(
+                    match (argument(self, 0), argument(self, 1)) {
+                        (Some(APPLICATION_EXIT), Some(status)) => status,
+                        _ => 1,
+                    },
+                ));
             }
             // SYS_ELAPSED: core cycles as a double word.
             0x30 => {
@@ -106,6 +108,6 @@ impl Around<'_> {
             0x31 => self.clock.0,
             _ => FAILURE,
         };
-        Answer::Value(value)
+        CallResult::Value(value)
     }
 }

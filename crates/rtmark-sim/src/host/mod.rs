@@ -4,5 +4,5 @@ mod calls;
 mod rtt;
 pub mod semihosting;
 
-pub use self::calls::{Answer, Around};
+pub use self::calls::{CallEnvironment, CallResult};
 pub use self::semihosting::Host;

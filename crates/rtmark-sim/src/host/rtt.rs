@@ -27,7 +27,7 @@ const WRITE_OFFSET: u32 = 36;
 const READ_OFFSET: u32 = 40;
 
 /// Up buffer 0.
-struct Up {
+struct UpBuffer {
     carries_frames: bool,
     buffer: u32,
     size: u32,
@@ -41,11 +41,11 @@ fn word(bus: &Bus, address: u32) -> Option<u32> {
 }
 
 /// Returns the up buffer that a control block describes, if the description makes sense.
-fn up(bus: &Bus, block: u32) -> Option<Up> {
+fn up(bus: &Bus, block: u32) -> Option<UpBuffer> {
     let field = |offset: u32| word(bus, block.wrapping_add(offset));
     let mut name = [0; DEFMT.len()];
     let named = bus.peek(field(NAME)?, &mut name) == name.len();
-    let up = Up {
+    let up = UpBuffer {
         carries_frames: named && name == *DEFMT,
         buffer: field(BUFFER)?,
         size: field(SIZE)?,
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_found_and_emptied() {
+    fn rtt_buffers_are_found_and_drained() {
         let mut machine = machine();
         assert_eq!(machine.run(Cycles(30_000)), Stop::Limit);
         put(&mut machine, 5, 0, b"hello...");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_defmt_are_kept_apart() {
+    fn defmt_frames_are_separate_from_text() {
         let mut machine = machine();
         machine.poke(TEXT + 8, DEFMT).expect("RAM");
         let words = [3, 3, TEXT + 8, TEXT, 8, 4, 0, 0].map(u32::to_le_bytes).concat();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_let_alone() {
+    fn invalid_control_blocks_are_ignored() {
         let mut machine = machine();
         put(&mut machine, 8, 0, b"12345678");
         assert_eq!(machine.run(Cycles(100_000)), Stop::Limit);

@@ -78,7 +78,7 @@ impl State {
             0x01 => match argument(self, 0).map(|name| self.peek_string(name)) {
                 Some(name) if name == b":tt" => CONSOLE_HANDLE,
                 Some(name) if name == FEATURES_NAME => {
-                    self.features_read = 0;
+                    self.features_offset = 0;
                     FEATURES_HANDLE
                 }
                 _ => FAILURE,
@@ -110,7 +110,7 @@ impl State {
             },
             // SYS_READ, SYS_SEEK, SYS_FLEN
             0x06 if argument(self, 0) == Some(FEATURES_HANDLE) => {
-                let rest = FEATURES.get(self.features_read as usize..).unwrap_or_default();
+                let rest = FEATURES.get(self.features_offset as usize..).unwrap_or_default();
                 let (to, length) = (argument(self, 1), argument(self, 2).unwrap_or(0));
                 let mut read = 0;
                 for (at, byte) in (0..length).zip(rest) {
@@ -123,11 +123,11 @@ impl State {
                     }
                     read += 1;
                 }
-                self.features_read += read;
+                self.features_offset += read;
                 length - read
             }
             0x0A if argument(self, 0) == Some(FEATURES_HANDLE) => {
-                self.features_read = argument(self, 1).unwrap_or(0).min(FEATURES.len() as u32);
+                self.features_offset = argument(self, 1).unwrap_or(0).min(FEATURES.len() as u32);
                 0
             }
             0x0C if argument(self, 0) == Some(FEATURES_HANDLE) => FEATURES.len() as u32,
@@ -269,7 +269,7 @@ mod tests {
     use crate::{Machine, Soc};
 
     #[test]
-    fn a_library_finds_that_a_status_can_be_told() {
+    fn semihosting_reports_support_for_extended_exit() {
         let text = include_str!("../../../../socs/stm32f405.toml");
         let mut machine = Machine::new(&Soc::from_toml(text).expect("good"));
         let (block, name, buffer) = (0x2000_0000, 0x2000_0100, 0x2000_0200);

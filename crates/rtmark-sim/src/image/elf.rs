@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_file_claims_little_memory() {
+    fn hostile_files_allocate_little_memory() {
         let image = Image::from_elf(&greedy(2, 4096)).expect("an image");
         assert_eq!(image.segments().len(), 2);
         let error = Image::from_elf(&greedy(1000, 64 * 1024)).expect_err("refused").to_string();
@@ -271,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_and_no_flipped_byte_makes_it_panic() {
-        let good = greedy(2, 200);
-        for length in 0..good.len() {
-            assert!(Image::from_elf(&good[..length]).is_err(), "{length}");
+    fn truncated_and_corrupted_files_do_not_panic() {
+        let valid = greedy(2, 200);
+        for length in 0..valid.len() {
+            assert!(Image::from_elf(&valid[..length]).is_err(), "{length}");
         }
-        for at in 0..good.len() {
+        for at in 0..valid.len() {
             for flip in 1..=255 {
-                let mut bytes = good.clone();
+                let mut bytes = valid.clone();
                 bytes[at] ^= flip;
                 let _ = Image::from_bytes(&bytes, 0);
             }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_told_apart() {
+    fn files_that_are_not_images_get_distinct_errors() {
         let refusal = |bytes: &[u8]| Image::from_elf(bytes).expect_err("refused").to_string();
         assert!(refusal(b"").contains("empty"));
         assert!(refusal(b":10000000").contains("3a 31 30 30"));

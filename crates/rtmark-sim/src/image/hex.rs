@@ -9,7 +9,7 @@ use super::{Image, ImageError, ImageFormat};
 /// Bytes of a record besides its data: length, address, type and checksum.
 const FRAME: usize = 5;
 
-fn wrong(line: usize, problem: impl Into<String>) -> ImageError {
+fn error_at(line: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Hex { line, problem: problem.into() }
 }
 
@@ -24,25 +24,26 @@ pub fn is_hex(bytes: &[u8]) -> bool {
 /// Returns the bytes of the record on a line, after checking it.
 fn record(text: &[u8], line: usize) -> Result<Vec<u8>, ImageError> {
     let digits =
-        text.strip_prefix(b":").ok_or_else(|| wrong(line, "it does not begin with a colon"))?;
+        text.strip_prefix(b":").ok_or_else(|| error_at(line, "it does not begin with a colon"))?;
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     for (at, pair) in digits.chunks(2).enumerate() {
         let digit = |which: usize| {
             let column = 2 + at * 2 + which;
-            let found =
-                pair.get(which).ok_or_else(|| wrong(line, "its last byte has only one digit"))?;
-            value(*found).ok_or_else(|| wrong(line, format!("column {column} is no hex digit")))
+            let found = pair
+                .get(which)
+                .ok_or_else(|| error_at(line, "its last byte has only one digit"))?;
+            value(*found).ok_or_else(|| error_at(line, format!("column {column} is no hex digit")))
         };
         bytes.push(digit(0)? << 4 | digit(1)?);
     }
     let announced = bytes.first().map_or(0, |&length| usize::from(length)) + FRAME;
     if bytes.len() != announced {
         let found = bytes.len();
-        return Err(wrong(line, format!("{found} bytes where its length says {announced}")));
+        return Err(error_at(line, format!("{found} bytes where its length says {announced}")));
     }
     if bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) != 0 {
-        return Err(wrong(line, "its checksum is wrong"));
+        return Err(error_at(line, "its checksum is wrong"));
     }
     Ok(bytes)
 }
@@ -66,7 +67,7 @@ impl Image {
             }
             last = line;
             if ended {
-                return Err(wrong(line, "it follows the end-of-file record"));
+                return Err(error_at(line, "it follows the end-of-file record"));
             }
             let record = record(text, line)?;
             let data = &record[4..record.len() - 1];
@@ -76,7 +77,7 @@ impl Image {
                 (0, _) => {
                     let address = base.checked_add(offset);
                     if !address.is_some_and(|address| chunks.add(address, data, line)) {
-                        return Err(wrong(line, "its data reaches beyond the last address"));
+                        return Err(error_at(line, "its data reaches beyond the last address"));
                     }
                 }
                 (1, 0) => ended = true,
@@ -87,23 +88,23 @@ impl Image {
                 (5, 4) => image.entry = value,
                 (kind @ 0..=5, length) => {
                     let problem = format!("a record of type {kind} with {length} bytes of data");
-                    return Err(wrong(line, problem));
+                    return Err(error_at(line, problem));
                 }
                 // The micro:bit's "Universal Hex Format Specification", 0.4.0.
                 (10..=14, _) => {
                     let problem = "a Universal Hex of the micro:bit, which holds the images of \
                                    several boards: take the one of your board out of it first";
-                    return Err(wrong(line, problem));
+                    return Err(error_at(line, problem));
                 }
-                (kind, _) => return Err(wrong(line, format!("there is no record type {kind}"))),
+                (kind, _) => return Err(error_at(line, format!("there is no record type {kind}"))),
             }
         }
         if !ended {
-            return Err(wrong(last, "the file ends here without an end-of-file record"));
+            return Err(error_at(last, "the file ends here without an end-of-file record"));
         }
         image.segments = chunks.into_segments().map_err(|overlap| {
             let problem = format!("data for {:#010x} came before", overlap.address);
-            wrong(overlap.origin, problem)
+            error_at(overlap.origin, problem)
         })?;
         if image.segments.is_empty() { Err(ImageError::Empty) } else { Ok(image) }
     }
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lines_are_named() {
+    fn errors_name_the_line() {
         for (from, to, words) in [
             ("F2", "F3", "line 1: its checksum"),
             ("D8", "D", "line 2: its last byte has only one digit"),
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_and_no_flipped_byte_makes_it_panic() {
+    fn truncated_and_corrupted_files_do_not_panic() {
         for length in 0..GOOD.len() - 2 {
             assert!(Image::from_hex(&GOOD.as_bytes()[..length]).is_err(), "{length}");
         }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_go_where_they_are_told() {
+    fn bytes_are_loaded_at_the_given_address() {
         let image = Image::from_bytes(&[1, 2, 3], 0x0800_0000).expect("an image");
         assert_eq!(image.format(), ImageFormat::Raw);
         assert_eq!(image.segments()[0].load_address, 0x0800_0000);

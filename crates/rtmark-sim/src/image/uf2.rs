@@ -24,7 +24,7 @@ const ABSOLUTE: u32 = 0xE48B_FF57;
 /// RP2350's other instruction set.
 const RP2350_RISCV: u32 = 0xE48B_FF5A;
 
-fn wrong(offset: usize, problem: impl Into<String>) -> ImageError {
+fn error_at(offset: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Uf2 { offset, problem: problem.into() }
 }
 
@@ -48,13 +48,13 @@ impl Image {
         for (at, block) in bytes.chunks(BLOCK).enumerate() {
             let offset = at * BLOCK;
             if block.len() < BLOCK {
-                return Err(wrong(offset, format!("{} bytes instead of 512", block.len())));
+                return Err(error_at(offset, format!("{} bytes instead of 512", block.len())));
             }
             let word = |at: usize| {
                 u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]])
             };
             if !block.starts_with(&MAGIC) || word(BLOCK - 4) != END_MAGIC {
-                return Err(wrong(offset, "it lacks the marks of a block"));
+                return Err(error_at(offset, "it lacks the marks of a block"));
             }
             let (flags, address, size) = (word(8), word(12), word(16) as usize);
             let (number, announced) = (word(20), word(24));
@@ -62,7 +62,7 @@ impl Image {
                 continue;
             }
             if size > MOST_PAYLOAD {
-                return Err(wrong(offset, format!("a payload of {size} bytes; 476 fit")));
+                return Err(error_at(offset, format!("a payload of {size} bytes; 476 fit")));
             }
             let family =
                 families.entry(if flags & HAS_FAMILY == 0 { 0 } else { word(28) }).or_default();
@@ -71,16 +71,16 @@ impl Image {
                     "it calls itself block {number} of {announced} where block {} should be",
                     family.blocks
                 );
-                return Err(wrong(offset, problem));
+                return Err(error_at(offset, problem));
             }
             if family.blocks > 0 && announced != family.announced {
                 let problem =
                     format!("it announces {announced} blocks, earlier ones {}", family.announced);
-                return Err(wrong(offset, problem));
+                return Err(error_at(offset, problem));
             }
             (family.blocks, family.announced, family.last) = (number + 1, announced, offset);
             if !family.chunks.add(address, &block[PAYLOAD..PAYLOAD + size], offset) {
-                return Err(wrong(offset, "its payload reaches beyond the last address"));
+                return Err(error_at(offset, "its payload reaches beyond the last address"));
             }
         }
         if families.len() > 1 {
@@ -98,10 +98,10 @@ impl Image {
         if family.blocks != family.announced {
             let problem =
                 format!("it is the last of {} blocks, found {}", family.announced, family.blocks);
-            return Err(wrong(family.last, problem));
+            return Err(error_at(family.last, problem));
         }
         let segments = family.chunks.into_segments().map_err(|overlap| {
-            wrong(overlap.origin, format!("data for {:#010x} came before", overlap.address))
+            error_at(overlap.origin, format!("data for {:#010x} came before", overlap.address))
         })?;
         if segments.is_empty() {
             return Err(ImageError::Empty);
@@ -125,7 +125,7 @@ mod tests {
         block
     }
 
-    fn good() -> Vec<u8> {
+    fn valid_file() -> Vec<u8> {
         [block(0x1000_0000, 0, 2, 7), block(0x1000_0100, 1, 2, 7)].concat()
     }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn blocks_become_segments() {
-        let image = Image::from_bytes(&good(), 0).expect("an image");
+        let image = Image::from_bytes(&valid_file(), 0).expect("an image");
         assert_eq!(image.format(), ImageFormat::Uf2);
         let [segment] = image.segments() else { panic!("{image:?}") };
         assert_eq!((segment.load_address, segment.bytes.len()), (0x1000_0000, 512));
@@ -143,20 +143,20 @@ mod tests {
     }
 
     #[test]
-    fn the_block_of_an_erratum_is_passed_over() {
+    fn the_erratum_block_is_skipped() {
         let first = block(0x10FF_FF00, 0, 2, ABSOLUTE);
-        let image = Image::from_uf2(&[first, good()].concat()).expect("an image");
+        let image = Image::from_uf2(&[first, valid_file()].concat()).expect("an image");
         assert_eq!(image.segments().len(), 1);
     }
 
     #[test]
-    fn wrong_blocks_are_named() {
-        let good = good();
-        assert!(refusal(&good[..700]).contains("block at offset 0x200: 188 bytes instead of 512"));
-        assert!(refusal(&good[..512]).contains("it is the last of 2 blocks, found 1"));
-        assert!(refusal(&good[512..]).contains("block 1 of 2 where block 0"));
+    fn errors_name_the_block() {
+        let valid = valid_file();
+        assert!(refusal(&valid[..700]).contains("block at offset 0x200: 188 bytes instead of 512"));
+        assert!(refusal(&valid[..512]).contains("it is the last of 2 blocks, found 1"));
+        assert!(refusal(&valid[512..]).contains("block 1 of 2 where block 0"));
         let spoiled = |at: usize, value: u8| {
-            let mut bytes = good.clone();
+            let mut bytes = valid.clone();
             bytes[at] = value;
             refusal(&bytes)
         };
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_and_no_flipped_byte_makes_it_panic() {
-        let good = good();
-        for length in 0..good.len() {
-            assert!(Image::from_uf2(&good[..length]).is_err(), "{length}");
+    fn truncated_and_corrupted_files_do_not_panic() {
+        let valid = valid_file();
+        for length in 0..valid.len() {
+            assert!(Image::from_uf2(&valid[..length]).is_err(), "{length}");
         }
-        for at in 0..good.len() {
+        for at in 0..valid.len() {
             for flip in [1, 0x10, 0x80, 0xFF] {
-                let mut bytes = good.clone();
+                let mut bytes = valid.clone();
                 bytes[at] ^= flip;
                 let _ = Image::from_bytes(&bytes, 0);
             }

@@ -476,15 +476,15 @@ fn indexed_op(op: Op, first: Op) -> Op {
     ];
     const UNPRIVILEGED: [Op; 8] =
         [Op::Ldrt, Op::Ldrbt, Op::Ldrht, Op::Ldrsbt, Op::Ldrsht, Op::Strt, Op::Strbt, Op::Strht];
-    let twins = match first {
+    let variants = match first {
         Op::LdrPre => PRE,
         Op::LdrPost => POST,
         _ => UNPRIVILEGED,
     };
-    OFFSET.iter().position(|&offset| offset == op).map_or(Op::Undefined, |at| twins[at])
+    OFFSET.iter().position(|&offset| offset == op).map_or(Op::Undefined, |at| variants[at])
 }
 
-macro_rules! twins {
+macro_rules! variants {
     ($op:expr, $($from:ident => $to:ident),* $(,)?) => {
         match $op { $(Op::$from => Op::$to,)* other => other }
     };
@@ -493,7 +493,7 @@ macro_rules! twins {
 impl Op {
     /// Returns the operation on a plain register that corresponds to one on a shifted register.
     fn unshifted(self) -> Self {
-        twins!(self,
+        variants!(self,
             AndX => AndR, AndsX => AndsR, OrrX => OrrR, OrrsX => OrrsR, EorX => EorR,
             EorsX => EorsR, BicX => BicR, BicsX => BicsR, OrnX => OrnR, OrnsX => OrnsR,
             MovX => MovR, MovsX => MovsR, MvnX => MvnR, MvnsX => MvnsR, AddX => AddR,
@@ -505,7 +505,7 @@ impl Op {
 
     /// Returns what a 16-bit instruction does inside an IT block, where it does not set flags.
     pub fn inside_it(self) -> Self {
-        twins!(self,
+        variants!(self,
             MovsX => MovX, MovsR => MovR, AddsR => AddR, SubsR => SubR, AddsI => AddI,
             SubsI => SubI, MovsI => MovI, AndsR => AndR, EorsR => EorR, LslsR => LslR,
             LsrsR => LsrR, AsrsR => AsrR, AdcsR => AdcR, SbcsR => SbcR, RorsR => RorR,
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_know_their_target() {
+    fn branch_targets_are_decoded() {
         assert_eq!((v7(0xE7FE, 0).op, v7(0xE7FE, 0).imm), (Op::B, 0x1000));
         assert_eq!((v7(0xD1FC, 0).op, v7(0xD1FC, 0).imm), (Op::Bne, 0xFFC));
         // bl . + 4, bl . - 0x1000, bne.w .
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_counter_is_a_constant() {
+    fn pc_relative_operands_become_constants() {
         let mov = v7(0x46F8, 0); // mov r8, pc
         assert_eq!((mov.op, mov.d, mov.imm), (Op::MovI, 8, 0x1004));
         let adr = v7(0xA001, 0); // adr r0, . + 8

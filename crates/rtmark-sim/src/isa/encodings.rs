@@ -479,7 +479,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_is_as_wide_as_its_instruction() {
+    fn patterns_are_as_wide_as_their_instructions() {
         for (table, width) in [(NARROW, 16), (WIDE, 32)] {
             for line in table {
                 let bits = line.pattern.bytes().filter(|&b| b != b' ' && b != b'_').count();

@@ -185,7 +185,7 @@ impl Op {
     /// two precisions have none.
     #[must_use]
     pub const fn in_single(self) -> Self {
-        macro_rules! twins {
+        macro_rules! variants {
             ($($double:ident $single:ident)*) => {
                 match self {
                     $(Self::$double => Self::$single,)*
@@ -193,7 +193,7 @@ impl Op {
                 }
             };
         }
-        twins! {
+        variants! {
             VaddD Vadd VsubD Vsub VmulD Vmul VnmulD Vnmul VabsD Vabs VnegD Vneg VmovRD VmovR
             VmovID VmovI VcmpD Vcmp VcmpeD Vcmpe VcmpZD VcmpZ VcmpeZD VcmpeZ
             VcvtFromIntD VcvtFromInt VcvtToIntD VcvtToInt VcvtFixedD VcvtFixed VcvtHalfD VcvtHalf

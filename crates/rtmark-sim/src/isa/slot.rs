@@ -4,7 +4,7 @@ use super::{Group, Op};
 
 /// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its memory that the previous
 /// instruction did not.
-const ENTERS_LINE: u8 = 0x80;
+const CROSSES_LINE: u8 = 0x80;
 /// In [`Slot::extent`]: the instruction is a landmark, which is observed by itself.
 const LANDMARK: u8 = 0x40;
 /// In [`Slot::extent`]: a part of the code that an observer distinguishes begins here.
@@ -24,7 +24,7 @@ pub struct Slot {
     pub m: u8,
     /// Accumulator, second transfer register or high result.
     pub a: u8,
-    /// Bytes of the encoding, 2 or 4, combined with [`ENTERS_LINE`], [`LANDMARK`] and [`BORDER`].
+    /// Bytes of the encoding, 2 or 4, combined with [`CROSSES_LINE`], [`LANDMARK`] and [`BORDER`].
     pub extent: u8,
     /// The minimum number of cycles that the instruction takes, filled in by the timing rules.
     pub cost: u8,
@@ -46,7 +46,7 @@ impl Slot {
     /// Returns the bytes of the encoding: 2 or 4.
     #[inline(always)]
     pub const fn size(&self) -> u8 {
-        self.extent & !(ENTERS_LINE | LANDMARK | BORDER)
+        self.extent & !(CROSSES_LINE | LANDMARK | BORDER)
     }
 
     /// Returns the instruction as it behaves within an IT block.
@@ -57,8 +57,8 @@ impl Slot {
 
     /// Returns whether fetching it in sequence reaches a different line than the previous instruction.
     #[inline(always)]
-    pub const fn enters_line(&self) -> bool {
-        self.extent & ENTERS_LINE != 0
+    pub const fn crosses_line(&self) -> bool {
+        self.extent & CROSSES_LINE != 0
     }
 
     /// Returns the slot for a core with stack limits: an instruction that writes the stack pointer becomes
@@ -109,7 +109,7 @@ impl Slot {
     }
 
     /// Returns whether the instruction jumps to an address that is unknown before it executes.
-    pub fn leaps(&self) -> bool {
+    pub fn is_indirect_jump(&self) -> bool {
         match self.op.group() {
             Group::BranchRegister | Group::BranchTable | Group::LoadPc => true,
             Group::List => self.imm >> 15 & 1 == 1,
@@ -119,9 +119,9 @@ impl Slot {
 
     /// Returns whether the instruction's successor depends on its execution, by a condition or an address,
     /// and therefore has to be predicted.
-    pub fn is_foreseen(&self) -> bool {
+    pub fn needs_prediction(&self) -> bool {
         let slot = self.unguarded();
-        slot.leaps() || slot.op.group() == Group::Branch && slot.op != Op::B
+        slot.is_indirect_jump() || slot.op.group() == Group::Branch && slot.op != Op::B
     }
 
     /// Returns whether the program counter is loaded from memory, other than by a table branch.
@@ -189,7 +189,7 @@ impl Slot {
     pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
         let last = address + self.size() as u32 - 2;
         if address % line_bytes < 2 || last % line_bytes < 2 {
-            self.extent |= ENTERS_LINE;
+            self.extent |= CROSSES_LINE;
         }
     }
 }

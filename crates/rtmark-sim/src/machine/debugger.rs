@@ -9,7 +9,7 @@ use crate::isa::Disassembly;
 use crate::machine::{Machine, on};
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{
-    Blocker, CoreState, Interrupted, LoadError, MaskedInterval, NoMemory, Register,
+    Blocker, CoreState, Interrupted, LoadError, MaskedInterval, Register, UnmappedAddress,
 };
 use rtmark_units::Cycles;
 
@@ -41,8 +41,8 @@ impl Machine {
     }
 
     /// Removes the stop that [`Machine::stop_before`] set at an address.
-    pub fn go_through(&mut self, address: u32) {
-        on!(&mut self.core, core => core.state.go_through(address & !1));
+    pub fn remove_stop(&mut self, address: u32) {
+        on!(&mut self.core, core => core.state.remove_stop(address & !1));
     }
 
     /// Makes [`Machine::run`] end once, with [`Stop::Resumed`](crate::Stop::Resumed), when the code that an
@@ -65,8 +65,8 @@ impl Machine {
     /// tests of how internal errors are handled, which cannot be provoked otherwise. Has no effect on cores
     /// without such a model.
     #[doc(hidden)]
-    pub fn sabotage(&mut self, address: u32) {
-        on!(&mut self.core, core => core.sabotage(address));
+    pub fn inject_pipeline_stall(&mut self, address: u32) {
+        on!(&mut self.core, core => core.inject_pipeline_stall(address));
     }
 
     /// Limits how many steps of translated code and how many pipeline states are kept, for tests: the
@@ -87,7 +87,7 @@ impl Machine {
     ///
     /// # Errors
     /// When the address is not aligned, or nothing there accepts a store.
-    pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
         on!(&mut self.core, core => core.store_word(address, value))
     }
 
@@ -138,8 +138,8 @@ impl Machine {
     ///
     /// Among external interrupts of this priority, the one meant is that with the lowest number, which is
     /// taken first of those that are pending.
-    pub fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
-        on!(&self.core, core => core.holds_back_priority(priority))
+    pub fn priority_blocker(&self, priority: u8) -> Option<Blocker> {
+        on!(&self.core, core => core.priority_blocker(priority))
     }
 
     /// Executes one instruction, even one before which the run is to stop, after handling whatever is due
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_is_called_and_returns() {
+    fn functions_can_be_called_and_return() {
         // adds r0, r0, r1; bx lr
         let image = image(&[0x1840, 0x4770]);
         let mut machine = machine();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_leaves_time_and_memory_alone() {
+    fn stops_change_neither_time_nor_memory() {
         // nop; nop; b .
         let image = image(&[0xBF00, 0xBF00, 0xE7FE]);
         let mut machine = machine();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn code_in_ram_stops_too() {
+    fn stops_work_in_ram() {
         let mut machine = machine();
         machine.load_and_call(&image(&[0xE7FE]), 0x2000_0000).expect("it fits");
         machine.poke(0x2000_0000, &[0x00, 0xBF, 0x70, 0x47]).expect("RAM");
@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn words_reach_the_core_itself() {
+    fn stores_reach_the_cores_own_registers() {
         let mut machine = machine();
         machine.load(&image(&[0xE7FE])).expect("it fits");
         machine.store_word(0xE000_ED88, 0x00F0_0000).expect("CPACR");
         assert_eq!(machine.cycles().0, 0);
-        assert_eq!(machine.store_word(0x6000_0000, 0), Err(NoMemory(0x6000_0000)));
-        assert_eq!(machine.store_word(0xE000_ED89, 0), Err(NoMemory(0xE000_ED89)));
+        assert_eq!(machine.store_word(0x6000_0000, 0), Err(UnmappedAddress(0x6000_0000)));
+        assert_eq!(machine.store_word(0xE000_ED89, 0), Err(UnmappedAddress(0xE000_ED89)));
         assert!(machine.has_register(Register::S(31)) && !machine.has_register(Register::R(15)));
     }
 }

@@ -8,7 +8,7 @@ use crate::state::CoreState;
 /// There is no such UART to send bytes to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{soc} has no UART{name}; it has {uarts}")]
-pub struct NoUart {
+pub struct UnknownUart {
     /// The soc's name.
     pub soc: String,
     /// The name that was asked for, preceded by a space; empty if any UART would do.
@@ -20,7 +20,7 @@ pub struct NoUart {
 /// There is no such pin to drive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{soc} has no pin {name}; it has {pins}")]
-pub struct NoPin {
+pub struct UnknownPin {
     /// The soc's name.
     pub soc: String,
     /// The name that was asked for.
@@ -51,11 +51,11 @@ impl Machine {
     ///
     /// # Errors
     /// When the soc has no such UART.
-    pub fn connect_uart(&mut self, name: Option<&str>, bytes: &[u8]) -> Result<(), NoUart> {
+    pub fn connect_uart(&mut self, name: Option<&str>, bytes: &[u8]) -> Result<(), UnknownUart> {
         let lines = self.lines(name);
         if lines.is_empty() {
             let names: Vec<_> = self.uarts(None).iter().map(|uart| uart.name.as_str()).collect();
-            return Err(NoUart {
+            return Err(UnknownUart {
                 soc: self.soc().name.clone(),
                 name: name.map(|name| format!(" {name}")).unwrap_or_default(),
                 uarts: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
@@ -72,13 +72,13 @@ impl Machine {
     ///
     /// # Errors
     /// When the soc file lists no such pin.
-    pub fn drive_pin(&mut self, name: &str, changes: &[PinChange]) -> Result<(), NoPin> {
+    pub fn drive_pin(&mut self, name: &str, changes: &[PinChange]) -> Result<(), UnknownPin> {
         let name = name.to_ascii_uppercase();
         let pins = || self.soc().peripherals.iter().flat_map(|peripheral| &peripheral.pins);
         if pins().all(|pins| pins.bit(&name).is_none()) {
             let known = |pins: &Pins| format!("{0}0 to {0}{1}", pins.name, pins.count - 1);
             let known: Vec<_> = pins().map(known).collect();
-            return Err(NoPin {
+            return Err(UnknownPin {
                 soc: self.soc().name.clone(),
                 name,
                 pins: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
@@ -94,6 +94,6 @@ impl Machine {
     pub fn unread_input(&mut self, name: Option<&str>) -> usize {
         let lines = self.lines(name);
         let devices = on!(&mut self.core, core => core.state.devices_mut());
-        lines.into_iter().filter_map(|base| devices.unread(base)).min().unwrap_or(0)
+        lines.into_iter().filter_map(|base| devices.unread_bytes(base)).min().unwrap_or(0)
     }
 }

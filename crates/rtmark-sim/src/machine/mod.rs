@@ -15,13 +15,13 @@ mod roles;
 mod tests;
 mod trial;
 
-pub use self::line::{NoPin, NoUart};
+pub use self::line::{UnknownPin, UnknownUart};
 pub use self::observer::{LandmarkObserver, Observer};
 
 use rtmark_units::{Cycles, Instructions};
 
 use crate::armr::CortexR5;
-use crate::debug::{Controlled, CoreModel, Taken, Trials};
+use crate::debug::{Controlled, CoreModel, Elapsed, Trials};
 use crate::devices::{Strictness, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
@@ -30,10 +30,10 @@ use crate::riscv::RiscV;
 use crate::soc::{CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{
-    Besides, CoreState, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId,
+    CoreState, FileCalls, Hit, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId,
 };
 use crate::timing::Rule;
-use crate::timing::pipeline::LeftOut;
+use crate::timing::pipeline::DisabledRules;
 
 /// A simulated soc.
 ///
@@ -130,20 +130,20 @@ impl Machine {
 impl Machine {
     /// Creates a machine with empty memories.
     pub fn new(soc: &Soc) -> Self {
-        Self::with_rules(soc, LeftOut::default())
+        Self::with_rules(soc, DisabledRules::default())
     }
 
     /// Creates a machine whose timing lacks one rule, to measure what that rule contributes. Its cycle
     /// counts are not valid results.
-    pub fn new_without(soc: &Soc, rule: Rule) -> Self {
-        Self::with_rules(soc, LeftOut::one(rule))
+    pub fn new_without_rule(soc: &Soc, rule: Rule) -> Self {
+        Self::with_rules(soc, DisabledRules::only(rule))
     }
 
-    fn with_rules(soc: &Soc, left_out: LeftOut) -> Self {
+    fn with_rules(soc: &Soc, disabled_rules: DisabledRules) -> Self {
         let core = match soc.core {
             CoreKind::CortexR5 => Core::CortexR5(Box::new(CortexR5::new(soc))),
             CoreKind::Hazard3 | CoreKind::Ibex => Core::RiscV(Box::new(RiscV::new(soc))),
-            _ => Core::CortexM(Box::new(CortexM::new(soc, left_out))),
+            _ => Core::CortexM(Box::new(CortexM::new(soc, disabled_rules))),
         };
         Self { core }
     }
@@ -178,7 +178,7 @@ impl Machine {
     ///
     /// # Errors
     /// When the bytes do not all lie in one memory.
-    pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
+    pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), UnmappedAddress> {
         on!(&mut self.core, core => core.state.poke(address, bytes))
     }
 
@@ -186,7 +186,7 @@ impl Machine {
     ///
     /// # Errors
     /// When there is no memory at the address.
-    pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
         on!(&mut self.core, core => core.state.poke_word(address, value))
     }
 
@@ -264,8 +264,8 @@ impl Machine {
     }
 
     /// Returns what has taken cycles since reset besides executing instructions.
-    pub fn besides(&self) -> Besides {
-        on!(&self.core, core => core.state.besides())
+    pub fn overhead(&self) -> Overhead {
+        on!(&self.core, core => core.state.overhead())
     }
 
     /// Empties the buffers and caches of all memories, as if nothing had been read yet.
@@ -285,8 +285,8 @@ impl Machine {
 
     /// Returns how many instructions have been abandoned for an interrupt since reset, to be continued or
     /// restarted later (DDI 0403, B1.5.10).
-    pub fn gave_way(&self) -> Instructions {
-        on!(&self.core, core => core.state.gave_way())
+    pub fn abandoned_instructions(&self) -> Instructions {
+        on!(&self.core, core => core.state.abandoned_instructions())
     }
 
     /// Returns the value of a register.
@@ -336,17 +336,17 @@ impl Machine {
 
     /// Returns the cycles between an interrupt becoming pending and the first cycle in which the core can
     /// take it.
-    pub fn way_to_core(&self) -> u64 {
-        on!(&self.core, core => core.way_to_core())
+    pub fn interrupt_delay(&self) -> u64 {
+        on!(&self.core, core => core.interrupt_delay())
     }
 }
 
-impl From<&Machine> for Taken {
+impl From<&Machine> for Elapsed {
     fn from(machine: &Machine) -> Self {
         Self {
             cycles: machine.cycles(),
             instructions: machine.instructions(),
-            besides: machine.besides(),
+            overhead: machine.overhead(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use rtmark_units::Cycles;
 
-use crate::debug::{CoreModel, Instruction, Marks, Observed};
+use crate::debug::{BoundaryCounts, CoreModel, Instruction, Observed};
 use crate::machine::{Core, Machine, on};
 use crate::state::Landmarks;
 use crate::state::stop::Stop;
@@ -70,13 +70,13 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 pub trait LandmarkObserver: Observer {
     /// Instructions up to cycle `now` have executed since the last one reported as about to execute, and
     /// none of them was a landmark. If an exception has been entered by now, its entry is reported next.
-    fn passed(&mut self, machine: &Machine, now: Cycles);
+    fn ran_until(&mut self, machine: &Machine, now: Cycles);
 }
 
 impl<A: LandmarkObserver, B: LandmarkObserver> LandmarkObserver for (A, B) {
-    fn passed(&mut self, machine: &Machine, now: Cycles) {
-        self.0.passed(machine, now);
-        self.1.passed(machine, now);
+    fn ran_until(&mut self, machine: &Machine, now: Cycles) {
+        self.0.ran_until(machine, now);
+        self.1.ran_until(machine, now);
     }
 }
 
@@ -88,7 +88,7 @@ trait Reporting {
 
     fn landmarks(&self) -> Option<&Landmarks>;
 
-    fn passed(&mut self, machine: &Machine, now: Cycles);
+    fn ran_until(&mut self, machine: &Machine, now: Cycles);
 }
 
 /// Reports every event.
@@ -105,7 +105,7 @@ impl<O: Observer> Reporting for Everything<'_, O> {
         None
     }
 
-    fn passed(&mut self, _machine: &Machine, _now: Cycles) {}
+    fn ran_until(&mut self, _machine: &Machine, _now: Cycles) {}
 }
 
 /// Reports the events at landmarks.
@@ -122,8 +122,8 @@ impl<O: LandmarkObserver> Reporting for AtLandmarks<'_, O> {
         Some(self.1)
     }
 
-    fn passed(&mut self, machine: &Machine, now: Cycles) {
-        self.0.passed(machine, now);
+    fn ran_until(&mut self, machine: &Machine, now: Cycles) {
+        self.0.ran_until(machine, now);
     }
 }
 
@@ -190,11 +190,11 @@ impl Machine {
                 return Stop::Observer;
             }
             let (passed, mut step) = match reporting.landmarks() {
-                Some(_) => core!().go_on(&reached),
+                Some(_) => core!().run_to_landmark(&reached),
                 None => (None, Ok(())),
             };
             if let Some(now) = passed {
-                reporting.passed(self, now);
+                reporting.ran_until(self, now);
             } else {
                 let (executed, ended) = core!().execute_observed(reached);
                 if let Some(instruction) = executed {
@@ -210,7 +210,12 @@ impl Machine {
         }
     }
 
-    fn report_exceptions(&self, before: Marks, now: Marks, observer: &mut impl Observer) {
+    fn report_exceptions(
+        &self,
+        before: BoundaryCounts,
+        now: BoundaryCounts,
+        observer: &mut impl Observer,
+    ) {
         if now.left != before.left {
             observer.returned(self, before.handler);
         }

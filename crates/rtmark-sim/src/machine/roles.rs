@@ -98,7 +98,7 @@ impl Machine {
 
     /// Returns whether the instruction that is about to execute continues after an interrupt that suspended
     /// it.
-    pub fn goes_on(&self) -> bool {
-        on!(&self.core, core => core.goes_on())
+    pub fn resumes_instruction(&self) -> bool {
+        on!(&self.core, core => core.resumes_instruction())
     }
 }

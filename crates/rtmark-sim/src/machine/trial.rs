@@ -1,12 +1,12 @@
 //! External interrupts tried at each moment of a run.
 //!
 //! A search that asks, for every instruction, when an interrupt's handler would begin, steps along a run
-//! ([`Machine::advance`]), asks what would hold the interrupt back ([`Machine::holds_back`]), and tries the
+//! ([`Machine::advance`]), asks what would hold the interrupt back ([`Machine::interrupt_blocker`]), and tries the
 //! entry and takes it back ([`Machine::try_entry`]).
 
 use rtmark_units::Cycles;
 
-use crate::debug::{Advance, Trials, Tried};
+use crate::debug::{Advance, TrialOutcome, Trials};
 use crate::machine::{Machine, on};
 use crate::state::Blocker;
 use crate::state::stop::Stop;
@@ -43,8 +43,8 @@ impl Machine {
     ///
     /// # Errors
     /// Whatever would have ended a run.
-    pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        on!(&mut self.core, core => core.advance_open(until))
+    pub fn advance_before_issue(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        on!(&mut self.core, core => core.advance_before_issue(until))
     }
 
     /// Settles the machine: brings it to where the next instruction is about to execute, and handles
@@ -55,22 +55,22 @@ impl Machine {
 
     /// Returns what would hold an external interrupt back if it were pending now, or `None` if its handler
     /// would be entered. The machine must be settled.
-    pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
-        on!(&self.core, core => core.holds_back(interrupt))
+    pub fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
+        on!(&self.core, core => core.interrupt_blocker(interrupt))
     }
 
     /// Returns whether a pending interrupt that is held back could be noticed by what executes next: the
     /// core is asleep, or the instruction reads a register that shows it.
-    pub fn sees_pending(&self) -> bool {
-        on!(&self.core, core => core.sees_pending())
+    pub fn can_observe_pending(&self) -> bool {
+        on!(&self.core, core => core.can_observe_pending())
     }
 
     /// Returns the last cycle in which the instruction that is about to execute might notice that an
     /// interrupt becomes pending, or `None` if it cannot. It looks in its data phase, when following
     /// instructions may already have begun, and which other transfers may delay. The machine must be
     /// settled.
-    pub fn looks_until(&self) -> Option<Cycles> {
-        on!(&self.core, core => core.looks_until())
+    pub fn observes_pending_until(&self) -> Option<Cycles> {
+        on!(&self.core, core => core.observes_pending_until())
     }
 
     /// Returns whether the core is asleep, so that an interrupt wakes it.
@@ -79,14 +79,14 @@ impl Machine {
     }
 
     /// Returns whether an external interrupt is pending, or its handler has been entered and not left.
-    pub fn is_under_way(&self, interrupt: u16) -> bool {
-        on!(&self.core, core => core.is_under_way(interrupt))
+    pub fn is_pending_or_active(&self, interrupt: u16) -> bool {
+        on!(&self.core, core => core.is_pending_or_active(interrupt))
     }
 
     /// Returns whether an external interrupt is pending and has reached the core, which notices an
-    /// interrupt only some cycles after it becomes pending: see [`Machine::way_to_core`].
-    pub fn has_come(&self, interrupt: u16) -> bool {
-        on!(&self.core, core => core.has_come(interrupt))
+    /// interrupt only some cycles after it becomes pending: see [`Machine::interrupt_delay`].
+    pub fn has_arrived(&self, interrupt: u16) -> bool {
+        on!(&self.core, core => core.has_arrived(interrupt))
     }
 
     /// Returns whether the handler of an external interrupt has been entered and not left.
@@ -102,29 +102,29 @@ impl Machine {
     }
 
     /// Tries the entry to an external interrupt's handler: lets the interrupt reach the core now, enters
-    /// the handler, and takes all of that back. The interrupt became pending [`Machine::way_to_core`]
+    /// the handler, and takes all of that back. The interrupt became pending [`Machine::interrupt_delay`]
     /// cycles earlier. The machine must be settled, and nothing may [hold the interrupt
-    /// back](Machine::holds_back).
-    pub fn try_entry(&mut self, interrupt: u16) -> Tried {
+    /// back](Machine::interrupt_blocker).
+    pub fn try_entry(&mut self, interrupt: u16) -> TrialOutcome {
         on!(&mut self.core, core => core.try_entry(interrupt))
     }
 
     /// Returns the cycle in which the next instruction enters the pipeline. The machine must have been
-    /// advanced by [`Machine::advance_open`].
+    /// advanced by [`Machine::advance_before_issue`].
     pub fn next_entry(&mut self) -> Cycles {
         on!(&mut self.core, core => core.next_entry())
     }
 
-    /// Tries an entry on a machine advanced by [`Machine::advance_open`]. The interrupt becomes pending in
+    /// Tries an entry on a machine advanced by [`Machine::advance_before_issue`]. The interrupt becomes pending in
     /// cycle `at`, so that it reaches the core no later than the next instruction would enter the pipeline.
-    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
         on!(&mut self.core, core => core.try_entry_early(interrupt, at))
     }
 
     /// Tries an entry for an interrupt that becomes pending in cycle `at`, after the one in which the next
     /// instruction begins. Returns `None` if that instruction completes first, so that the interrupt is
     /// handled at the next boundary, or if no instruction begins here because another exception is taken.
-    pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+    pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<TrialOutcome> {
         on!(&mut self.core, core => core.try_entry_within(interrupt, at))
     }
 }

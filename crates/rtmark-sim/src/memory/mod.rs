@@ -134,7 +134,7 @@ impl Bus {
     }
 
     /// A placeholder for memories that have been moved elsewhere; it is never accessed.
-    pub const fn hollow() -> Self {
+    pub const fn placeholder() -> Self {
         Self {
             ram: Vec::new(),
             ram_base: 0,

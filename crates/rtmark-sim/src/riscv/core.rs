@@ -10,13 +10,13 @@ use super::isa::op::{CsrWrite, Width};
 use super::isa::{Instruction, MicroOp, Op, Sequence, decode, micro_op};
 use super::rules::Rules;
 use super::system::System;
-use super::timing::cycle::{Event, Happened};
-use super::timing::{Around, Flow, Led, Memo, Pipeline};
+use super::timing::cycle::{CycleOutcome, Event};
+use super::timing::{CycleInputs, Flow, Memo, PassageResult, Pipeline};
 use super::trial::Trial;
 
 /// The kind of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trapped {
+pub enum TrapKind {
     /// An exception, by its MCAUSE code.
     Exception(u8),
     /// An interrupt, by its MCAUSE code.
@@ -26,7 +26,7 @@ pub enum Trapped {
 }
 
 /// An observer of a run. All methods do nothing by default.
-pub trait Follow {
+pub trait PipelineObserver {
     /// Called when an instruction leaves stage X: it has been decoded and executed, but may still
     /// wait for memory.
     fn left(&mut self, _pc: u32, _cycle: u64) {}
@@ -35,7 +35,7 @@ pub trait Follow {
     fn wrote(&mut self, _register: u8, _value: u32, _cycle: u64) {}
     /// Called when the jump to or from a trap's handler is made, with the address that it returns
     /// to.
-    fn trapped(&mut self, _what: Trapped, _cycle: u64, _return_to: u32) {}
+    fn trapped(&mut self, _what: TrapKind, _cycle: u64, _return_to: u32) {}
     /// Returns whether the run is to end.
     fn is_done(&self) -> bool {
         false
@@ -43,9 +43,9 @@ pub trait Follow {
 }
 
 /// An observer that ignores everything.
-pub struct Nobody;
+pub struct NullObserver;
 
-impl Follow for Nobody {}
+impl PipelineObserver for NullObserver {}
 
 /// The instruction in stage X, or on its way there.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ struct PendingException {
 
 /// The result of a cycle, as far as a run may end with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum CycleResult {
     /// No event.
     Cycle,
     /// The instruction at this address has left stage X for good.
@@ -121,11 +121,11 @@ pub struct Core {
     resumes_at: Option<u32>,
     /// The interrupt inputs when last sampled, and the cycle until which they cannot change.
     pub(super) lines: Lines,
-    pub(super) lines_hold_until: u64,
+    pub(super) lines_stable_until: u64,
     /// Whether the last cycle changed nothing in the pipeline.
     still: bool,
     /// The external interrupt taken last.
-    external_taken: Option<u16>,
+    last_external_interrupt: Option<u16>,
     /// Whether the instruction that has left is a host call.
     calls: bool,
     /// The external interrupt whose number the instruction has read in MEINEXT.
@@ -156,9 +156,9 @@ impl Core {
             pending_exception: None,
             resumes_at: None,
             lines: Lines::default(),
-            lines_hold_until: 0,
+            lines_stable_until: 0,
             still: false,
-            external_taken: None,
+            last_external_interrupt: None,
             calls: false,
             served: None,
             refusal: Refusal::default(),
@@ -168,23 +168,23 @@ impl Core {
     }
 
     /// Samples the interrupt inputs again, after a change outside the core.
-    pub fn look_again(&mut self) {
-        self.lines_hold_until = 0;
+    pub fn resample_interrupts(&mut self) {
+        self.lines_stable_until = 0;
     }
 
     /// Samples the interrupt inputs for the next cycle.
-    pub fn see_lines(&mut self) {
-        if self.cycle < self.lines_hold_until {
+    pub fn sample_interrupt_lines(&mut self) {
+        if self.cycle < self.lines_stable_until {
             return;
         }
         let timer = self.system.timer.as_mut();
         let outputs = timer.map_or((false, false), |timer| timer.outputs(self.cycle));
-        self.system.pass_devices(self.cycle);
+        self.system.process_device_events(self.cycle);
         let before = self.lines;
-        self.lines = self.inputs.look(self.cycle, outputs, self.system.outputs);
+        self.lines = self.inputs.sample(self.cycle, outputs, self.system.outputs);
         self.still &= self.lines == before;
         let next = self.cycle + 1;
-        self.lines_hold_until = if self.inputs.is_changing(&self.lines) {
+        self.lines_stable_until = if self.inputs.is_changing(&self.lines) {
             next
         } else {
             let timer = self.system.timer.as_ref().and_then(|timer| timer.due(next));
@@ -214,8 +214,8 @@ impl Core {
 
     /// Returns how a whole instruction will pass, if that is memoized and nothing else can happen
     /// before it ends, no later than `until`.
-    fn foresee(&mut self, until: u64) -> Option<(Current, Led)> {
-        if !self.is_between() || self.cycle >= self.lines_hold_until {
+    fn recall_next(&mut self, until: u64) -> Option<(Current, PassageResult)> {
+        if !self.is_at_boundary() || self.cycle >= self.lines_stable_until {
             return None;
         }
         let csr = &self.hart.csr;
@@ -230,7 +230,7 @@ impl Core {
         }
         let number = match self.number {
             Some(number) => number,
-            None if self.pipeline.is_unusual() => return None,
+            None if self.pipeline.has_sleep_or_trap() => return None,
             None => self.memo.number(&self.pipeline),
         };
         self.number = Some(number);
@@ -240,42 +240,46 @@ impl Core {
         if current.prepared.exception.is_some() || !self.system.is_steady(demand) {
             return None;
         }
-        let passed = self.memo.pass(number, demand, &mut self.system);
+        let passed = self.memo.passage(number, demand, &mut self.system);
         self.system.cover(demand.pc);
-        let led = passed?;
-        let end = self.cycle + u64::from(led.cycles);
-        (end <= until.min(self.lines_hold_until)).then_some((current, led))
+        let result = passed?;
+        let end = self.cycle + u64::from(result.cycles);
+        (end <= until.min(self.lines_stable_until)).then_some((current, result))
     }
 
     /// Returns the cycle of the boundary after the next instruction, if its passage is memoized.
     pub fn next_boundary(&mut self) -> Option<u64> {
-        let (_, led) = self.foresee(u64::MAX)?;
-        Some(self.cycle + u64::from(led.cycles))
+        let (_, result) = self.recall_next(u64::MAX)?;
+        Some(self.cycle + u64::from(result.cycles))
     }
 
     /// Executes a whole instruction by its memoized passage, if nothing else can happen before it
     /// ends, no later than `until`. Otherwise returns `None` and does nothing.
-    pub fn leap(&mut self, until: u64, follow: &mut impl Follow) -> Option<Passed> {
-        let (current, led) = self.foresee(until)?;
-        let end = self.cycle + u64::from(led.cycles);
-        if let Some(from) = self.number.replace(led.to)
+    pub fn step_memoized(
+        &mut self,
+        until: u64,
+        observer: &mut impl PipelineObserver,
+    ) -> Option<CycleResult> {
+        let (current, result) = self.recall_next(until)?;
+        let end = self.cycle + u64::from(result.cycles);
+        if let Some(from) = self.number.replace(result.to)
             && current.op.place == Sequence::Whole
         {
-            self.graph.note(&current.whole, &current.prepared.demand, from, led);
+            self.graph.note(&current.whole, &current.prepared.demand, from, result);
         }
         self.cycle = end - 1;
         let counts = self.hart.csr.counts_retired();
-        let passed = self.leave(&current, follow);
+        let passed = self.leave(&current, observer);
         self.hart.csr.retire(counts);
         self.cycle = end;
         Some(passed)
     }
 
     /// Advances the core by one cycle.
-    pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
+    pub fn step_cycle(&mut self, observer: &mut impl PipelineObserver) -> CycleResult {
         self.materialize();
         self.system.now = self.cycle;
-        self.see_lines();
+        self.sample_interrupt_lines();
         let current = self.current.unwrap_or_else(|| self.fetch());
         self.current = Some(current);
         let wanted = self.hart.csr.wanted(&self.lines);
@@ -286,7 +290,7 @@ impl Core {
             Some(_) => self.hart.csr.vector(None),
             None => self.hart.csr.vector(wanted),
         };
-        let around = Around {
+        let cycle_inputs = CycleInputs {
             interrupt: wanted.is_some() && self.hart.csr.takes_interrupts(),
             wakes: wanted.is_some(),
             unblocked: false,
@@ -295,10 +299,11 @@ impl Core {
         };
         let asleep = self.pipeline.is_asleep();
         let before = asleep.then_some(self.pipeline);
-        let happened = self.pipeline.pass(&current.prepared.demand, &around, &mut self.system);
+        let outcome =
+            self.pipeline.advance(&current.prepared.demand, &cycle_inputs, &mut self.system);
         self.still = before == Some(self.pipeline);
-        let counts = happened.retires && self.hart.csr.counts_retired();
-        let passed = self.settle(&current, happened, wanted, follow);
+        let counts = outcome.retires && self.hart.csr.counts_retired();
+        let passed = self.settle(&current, outcome, wanted, observer);
         self.hart.csr.retire(counts);
         self.cycle += 1;
         passed
@@ -307,48 +312,48 @@ impl Core {
     fn settle(
         &mut self,
         current: &Current,
-        happened: Happened,
+        outcome: CycleOutcome,
         wanted: Option<Interrupt>,
-        follow: &mut impl Follow,
-    ) -> Passed {
-        match happened.event {
-            Event::Stays => Passed::Cycle,
+        observer: &mut impl PipelineObserver,
+    ) -> CycleResult {
+        match outcome.event {
+            Event::Stays => CycleResult::Cycle,
             Event::JumpsAhead => {
-                let alone =
-                    current.op.does.size == current.whole.size && current.op.does == current.whole;
+                let alone = current.op.instruction.size == current.whole.size
+                    && current.op.instruction == current.whole;
                 if let (false, Flow::Jump(target)) = (alone, current.prepared.demand.flow) {
                     self.resumes_at = Some(target);
                 }
-                Passed::Cycle
+                CycleResult::Cycle
             }
             Event::Again => {
                 self.current = None;
-                follow.left(self.hart.pc, self.cycle);
-                Passed::Cycle
+                observer.left(self.hart.pc, self.cycle);
+                CycleResult::Cycle
             }
-            Event::Leaves => self.leave(current, follow),
-            Event::Exception => self.take_exception(follow),
+            Event::Leaves => self.leave(current, observer),
+            Event::Exception => self.take_exception(observer),
             Event::Interrupt => {
                 if let Some(interrupt) = wanted {
-                    self.take_interrupt(interrupt, follow);
+                    self.take_interrupt(interrupt, observer);
                 }
-                Passed::Trap
+                CycleResult::Trap
             }
         }
     }
 
-    fn leave(&mut self, current: &Current, follow: &mut impl Follow) -> Passed {
+    fn leave(&mut self, current: &Current, observer: &mut impl PipelineObserver) -> CycleResult {
         let Current { whole, op, prepared } = current;
         let (pc, cycle) = (self.hart.pc, self.cycle);
-        if self.trial.ends_before(&op.does) {
-            return Passed::Refused;
+        if self.trial.ends_before(&op.instruction) {
+            return CycleResult::Refused;
         }
         self.current = None;
         self.waited += u64::from(prepared.demand.access.all_waits());
         if let Some(exception) = prepared.exception {
             if self.refusal.refuses(&exception) {
                 self.refused = Some(exception);
-                return Passed::Refused;
+                return CycleResult::Refused;
             }
             self.pending_exception = Some(PendingException { exception, pc });
         } else {
@@ -359,14 +364,14 @@ impl Core {
             if let Some(number) = done.served {
                 self.served = Some(number);
                 self.inputs.served(number);
-                self.look_again();
+                self.resample_interrupts();
             }
             if let Some((register, value)) = done.written {
-                follow.wrote(register, value, done.ends);
+                observer.wrote(register, value, done.ends);
             }
-            self.calls |= op.does.op == Op::Breakpoint;
-            if self.system.take_touched() {
-                self.lines_hold_until = 0;
+            self.calls |= op.instruction.op == Op::Breakpoint;
+            if self.system.take_register_access() {
+                self.lines_stable_until = 0;
             }
         }
         if !op.place.is_last() && prepared.exception.is_none() {
@@ -375,7 +380,7 @@ impl Core {
             if let Flow::Jump(target) = prepared.demand.flow {
                 self.resumes_at = Some(target);
             }
-            return Passed::Cycle;
+            return CycleResult::Cycle;
         }
         let next = pc.wrapping_add(u32::from(whole.size));
         self.hart.pc = match prepared.demand.flow {
@@ -385,8 +390,8 @@ impl Core {
         self.resumes_at = None;
         self.step = 0;
         self.instructions += 1;
-        follow.left(pc, cycle);
-        Passed::Instruction(pc)
+        observer.left(pc, cycle);
+        CycleResult::Instruction(pc)
     }
 
     /// Records external interrupts that the program has raised; they are pending from the next
@@ -399,7 +404,7 @@ impl Core {
     }
 
     fn trap_to(&mut self, pc: u32) {
-        if self.trial == Trial::Going {
+        if self.trial == Trial::Active {
             self.trial = Trial::Trapped;
         }
         self.hart.pc = pc;
@@ -409,36 +414,36 @@ impl Core {
         self.resumes_at = None;
     }
 
-    fn take_exception(&mut self, follow: &mut impl Follow) -> Passed {
+    fn take_exception(&mut self, observer: &mut impl PipelineObserver) -> CycleResult {
         let Some(PendingException { exception, pc }) = self.pending_exception.take() else {
-            return Passed::Cycle;
+            return CycleResult::Cycle;
         };
         match exception.kind {
             Trap::Return => {
                 let target = self.hart.csr.leave();
-                follow.trapped(Trapped::Return, self.cycle, target);
+                observer.trapped(TrapKind::Return, self.cycle, target);
                 self.trap_to(target);
             }
             Trap::Cause(cause, _) => {
                 let handler = self.hart.csr.vector(None);
                 let value = exception.value(&self.system, pc);
                 self.hart.csr.enter_exception(pc, cause, value, &self.lines);
-                follow.trapped(Trapped::Exception(cause as u8), self.cycle, pc);
+                observer.trapped(TrapKind::Exception(cause as u8), self.cycle, pc);
                 self.trap_to(handler);
             }
         }
-        Passed::Trap
+        CycleResult::Trap
     }
 
-    fn take_interrupt(&mut self, interrupt: Interrupt, follow: &mut impl Follow) {
+    fn take_interrupt(&mut self, interrupt: Interrupt, observer: &mut impl PipelineObserver) {
         let pc = self.resumes_at.unwrap_or(self.hart.pc);
         let handler = self.hart.csr.vector(Some(interrupt));
-        let number = self.hart.csr.line_taken(interrupt, &self.lines);
+        let number = self.hart.csr.taken_line(interrupt, &self.lines);
         self.hart.csr.enter_interrupt(pc, interrupt, &self.lines);
         self.inputs.taken(interrupt, number);
-        self.external_taken = number.filter(|_| interrupt.is_external());
-        self.look_again();
-        follow.trapped(Trapped::Interrupt(interrupt.code() as u8), self.cycle, pc);
+        self.last_external_interrupt = number.filter(|_| interrupt.is_external());
+        self.resample_interrupts();
+        observer.trapped(TrapKind::Interrupt(interrupt.code() as u8), self.cycle, pc);
         self.trap_to(handler);
     }
 
@@ -448,12 +453,12 @@ impl Core {
     }
 
     /// Returns the external interrupt taken last, if the last interrupt was external.
-    pub const fn external_taken(&self) -> Option<u16> {
-        self.external_taken
+    pub const fn last_external_interrupt(&self) -> Option<u16> {
+        self.last_external_interrupt
     }
 
     /// Returns whether the latest trap was an external interrupt.
-    pub fn entered_external(&self) -> bool {
+    pub fn took_external_interrupt(&self) -> bool {
         self.hart.csr.is_in_external()
     }
 
@@ -474,8 +479,8 @@ impl Core {
 
     /// Returns the external interrupt that would be taken before `interrupt` if that became pending
     /// now.
-    pub fn taken_before(&self, interrupt: u16) -> Option<u16> {
-        self.hart.csr.line_before(interrupt, &self.lines)
+    pub fn preceding_interrupt(&self, interrupt: u16) -> Option<u16> {
+        self.hart.csr.preceding_interrupt(interrupt, &self.lines)
     }
 
     /// Returns the instruction at an address, if there is memory.
@@ -505,7 +510,7 @@ impl Core {
     /// Stores a word without taking time. Returns whether anything accepts it.
     pub fn store_word(&mut self, address: u32, value: u32) -> bool {
         self.prepare_again();
-        self.look_again();
+        self.resample_interrupts();
         let stores = self.system.answers(address, true);
         stores && self.system.store(address, Width::Word, value, self.cycle).is_some()
     }
@@ -516,7 +521,7 @@ impl Core {
     }
 
     /// Returns whether the next instruction has not begun.
-    pub const fn is_between(&self) -> bool {
+    pub const fn is_at_boundary(&self) -> bool {
         self.current.is_none() && self.step == 0 && self.pending_exception.is_none()
     }
 
@@ -529,7 +534,7 @@ impl Core {
     pub fn set_csr(&mut self, number: u16, value: u32) {
         let lines = self.lines;
         self.hart.csr.write(number, (CsrWrite::Write, value), value, &lines, self.cycle);
-        self.look_again();
+        self.resample_interrupts();
         self.prepare_again();
     }
 
@@ -561,7 +566,7 @@ impl Core {
 
     /// Returns the cycle until which the core sleeps, unless its state changes before.
     pub fn sleeps_until(&self) -> Option<u64> {
-        let quiet = self.still && self.is_asleep() && self.cycle < self.lines_hold_until;
-        quiet.then_some(self.lines_hold_until)
+        let quiet = self.still && self.is_asleep() && self.cycle < self.lines_stable_until;
+        quiet.then_some(self.lines_stable_until)
     }
 }

@@ -3,17 +3,18 @@
 
 use rtmark_units::Cycles;
 
-use super::core::Passed;
+use super::core::CycleResult;
 use super::isa::{disassemble, op::Op};
 use super::machine::RiscV;
 use super::state::State;
 use super::state::number;
 use crate::debug::{
-    Access, AccessKind, Advance, Controlled, CoreModel, Instruction, Marks, Observed, Trials, Tried,
+    Access, AccessKind, Advance, BoundaryCounts, Controlled, CoreModel, Instruction, Observed,
+    TrialOutcome, Trials,
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, Landmarks, NoMemory};
+use crate::state::{Blocker, CoreState, Landmarks, UnmappedAddress};
 
 /// The fewest cycles from the rise of an external input to the start of its handler. With a trap it
 /// takes two: it is entered in the same cycle, and its first instruction leaves stage X two cycles
@@ -26,44 +27,47 @@ const RA: u8 = 1;
 const ALTERNATE: u8 = 5;
 
 /// The program point before the next instruction.
-pub struct Reached;
+pub struct NextInstruction;
 
 impl Observed for RiscV {
-    type Reached = Reached;
+    type NextInstruction = NextInstruction;
 
     fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>) {
         self.state.core.graph.observe_at(landmarks);
         self.limit = until;
     }
 
-    fn go_on(&mut self, _reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(&mut self, _next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
         let count = self.state.core.instructions;
         if self.state.core.graph.is_observed() {
             // No exception occurs on this path.
-            self.state.glide(self.limit.0);
+            self.state.run_graph(self.limit.0);
         }
         let passed = self.state.core.instructions > count;
         (passed.then(|| self.state.cycles()), Ok(()))
     }
 
-    fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {
+    fn reach_observed(&mut self) -> Result<Option<NextInstruction>, Stop> {
         if self.state.core.cycle >= self.limit.0 {
             return Err(Stop::Limit);
         }
-        if let Some(stop) = self.state.stops_here() {
+        if let Some(stop) = self.state.due_stop() {
             return Err(stop);
         }
-        if self.state.core.is_between() && !self.is_asleep() {
-            return Ok(Some(Reached));
+        if self.state.core.is_at_boundary() && !self.is_asleep() {
+            return Ok(Some(NextInstruction));
         }
         let _passed = self.cycle(self.limit)?;
         Ok(None)
     }
 
-    fn execute_observed(&mut self, _reached: Reached) -> (Option<Instruction>, Result<(), Stop>) {
+    fn execute_observed(
+        &mut self,
+        _next: NextInstruction,
+    ) -> (Option<Instruction>, Result<(), Stop>) {
         let pc = self.state.core.hart.pc;
         let began = self.state.cycles();
-        let told = self.state.core.instruction_at(pc).map(|it| Instruction {
+        let instruction = self.state.core.instruction_at(pc).map(|it| Instruction {
             address: pc,
             size: it.size,
             is_call: matches!(it.op, Op::Jump | Op::JumpRegister)
@@ -71,9 +75,9 @@ impl Observed for RiscV {
             began,
         });
         loop {
-            match self.pass_one() {
-                Ok(Passed::Instruction(_)) => return (told, Ok(())),
-                Ok(Passed::Trap) => return (None, Ok(())),
+            match self.step_one() {
+                Ok(CycleResult::Instruction(_)) => return (instruction, Ok(())),
+                Ok(CycleResult::Trap) => return (None, Ok(())),
                 Ok(_) if self.state.core.cycle >= self.limit.0 => return (None, Err(Stop::Limit)),
                 Ok(_) => {}
                 Err(stop) => return (None, Err(stop)),
@@ -81,8 +85,8 @@ impl Observed for RiscV {
         }
     }
 
-    fn marks(&self) -> Marks {
-        Marks::of(&self.state.session)
+    fn marks(&self) -> BoundaryCounts {
+        BoundaryCounts::of(&self.state.session)
     }
 }
 
@@ -103,9 +107,9 @@ impl CoreModel for RiscV {
 }
 
 impl Controlled for RiscV {
-    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
         if address & 3 != 0 || !self.state.core.store_word(address, value) {
-            return Err(NoMemory(address));
+            return Err(UnmappedAddress(address));
         }
         Ok(())
     }
@@ -136,7 +140,7 @@ impl Controlled for RiscV {
         (!self.state.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask)
     }
 
-    fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+    fn priority_blocker(&self, priority: u8) -> Option<Blocker> {
         let preempts = self.state.core.hart.csr.would_preempt(priority >> 4);
         self.mask()
             .or_else(|| (!preempts).then(|| Blocker::Active(self.state.session.handlers.current())))
@@ -144,7 +148,7 @@ impl Controlled for RiscV {
 
     fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle < until.0 {
-            if matches!(self.pass_one_until(until)?, Passed::Instruction(_)) {
+            if matches!(self.step_one_until(until)?, CycleResult::Instruction(_)) {
                 return Ok(());
             }
         }
@@ -166,7 +170,7 @@ impl Trials for RiscV {
             return false;
         }
         self.state.core.hart.csr.arm(interrupt, priority >> 4);
-        self.state.core.look_again();
+        self.state.core.resample_interrupts();
         true
     }
 
@@ -185,8 +189,8 @@ impl Trials for RiscV {
                 return Err(Stop::Limit);
             }
             match self.cycle(until)? {
-                Passed::Instruction(_) => return Ok(Advance::Instruction),
-                Passed::Trap => return Ok(Advance::Other),
+                CycleResult::Instruction(_) => return Ok(Advance::Instruction),
+                CycleResult::Trap => return Ok(Advance::Other),
                 _ if self.is_asleep() => return Ok(Advance::Other),
                 _ => {}
             }
@@ -194,22 +198,22 @@ impl Trials for RiscV {
     }
 
     fn settle(&mut self) {
-        self.state.core.see_lines();
+        self.state.core.sample_interrupt_lines();
     }
 
-    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
         let csr = &self.state.core.hart.csr;
         if !csr.is_armed(interrupt) {
             return Some(Blocker::Disabled);
         }
-        let held = self.holds_back_priority(csr.controller.priority(interrupt) << 4);
-        let first = || self.state.core.taken_before(interrupt);
+        let held = self.priority_blocker(csr.controller.priority(interrupt) << 4);
+        let first = || self.state.core.preceding_interrupt(interrupt);
         held.or_else(|| Some(Blocker::Pending(number::FIRST_EXTERNAL + first()?)))
     }
 
-    /// See [`Machine::looks_until`](crate::Machine::looks_until): at the latest in the current
+    /// See [`Machine::observes_pending_until`](crate::Machine::observes_pending_until): at the latest in the current
     /// cycle.
-    fn looks_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self) -> Option<Cycles> {
         let looks = !self.is_asleep() && self.state.core.shows_pending();
         looks.then(|| self.state.cycles())
     }
@@ -218,7 +222,7 @@ impl Trials for RiscV {
         self.state.core.is_asleep()
     }
 
-    fn has_come(&self, interrupt: u16) -> bool {
+    fn has_arrived(&self, interrupt: u16) -> bool {
         self.state.core.is_pending(interrupt)
     }
 
@@ -230,11 +234,11 @@ impl Trials for RiscV {
         LEAST_LATENCY
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
         self.try_external_early(interrupt, at)
     }
 
-    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<TrialOutcome> {
         self.try_external_within(interrupt, at)
     }
 }

@@ -20,7 +20,7 @@ impl Decoded {
     }
 
     /// Returns a placeholder that is never queried, for while this cache is lent.
-    pub const fn hollow(&self) -> Self {
+    pub const fn placeholder(&self) -> Self {
         Self { instructions: Vec::new(), extensions: self.extensions }
     }
 

@@ -2,13 +2,13 @@
 //! may have changed.
 
 use super::core::Core;
-use super::graph::{NONE, Node, Spot, steps};
+use super::graph::{NONE, Node, NodeKey, steps};
 use super::trial::Trial;
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
-struct Glide {
-    /// The next node, or the one just executed if its path is open.
+struct GraphProgress {
+    /// The next node, or the one just executed if its edge is open.
     node: u32,
     /// The next cycle.
     cycle: u64,
@@ -20,66 +20,69 @@ struct Glide {
 
 /// The reason why a run along the graph has stopped.
 #[derive(Clone, Copy, Debug)]
-enum Halt {
+enum GraphExit {
     /// The node could end after the horizon.
     Time,
-    /// The node must be executed on the slow path, or has no path for this outcome yet.
+    /// The node must be executed on the slow path, or has no edge for this outcome yet.
     Node,
-    /// The node was executed, and its path with this index is not linked to a next node.
+    /// The node was executed, and its edge with this index is not linked to a next node.
     Open(usize),
 }
 
 impl Core {
     /// Executes instructions whose nodes are known, none of which ends after cycle `until`.
-    pub fn glide(&mut self, until: u64) {
+    pub fn run_graph(&mut self, until: u64) {
         self.graph.begin();
-        let horizon = until.min(self.lines_hold_until);
-        let Some(mut glide) = self.enter() else { return };
-        let spot = loop {
-            let halt = self.along(&mut glide, horizon);
-            if let Halt::Open(way) = halt {
-                match self.graph.link(glide.node, way) {
-                    Ok(next) => glide.node = next,
-                    Err(spot) => break spot,
+        let horizon = until.min(self.lines_stable_until);
+        let Some(mut progress) = self.enter() else { return };
+        let node_key = loop {
+            let halt = self.run_blocks(&mut progress, horizon);
+            if let GraphExit::Open(way) = halt {
+                match self.graph.link(progress.node, way) {
+                    Ok(next) => progress.node = next,
+                    Err(node_key) => break node_key,
                 }
-            } else if !matches!(halt, Halt::Node) || !self.graph.recall(glide.node, &self.hart) {
-                break self.graph.nodes.get(glide.node as usize).map(Node::spot);
+            } else if !matches!(halt, GraphExit::Node)
+                || !self.graph.recall(progress.node, &self.hart)
+            {
+                break self.graph.nodes.get(progress.node as usize).map(Node::node_key);
             }
         };
-        if let Some(Spot { pc, number }) = spot
-            && glide.count > 0
+        if let Some(NodeKey { pc, number }) = node_key
+            && progress.count > 0
         {
             self.hart.pc = pc;
             self.number = Some(number);
-            self.cycle = glide.cycle;
-            self.instructions += glide.count;
-            self.waited += glide.waited;
-            self.hart.csr.retire_many(glide.count);
+            self.cycle = progress.cycle;
+            self.instructions += progress.count;
+            self.waited += progress.waited;
+            self.hart.csr.retire_many(progress.count);
         }
     }
 
     /// Returns the start of a run along the graph. Returns `None` if an event that only the slow
     /// path checks for could occur between two instructions.
-    fn enter(&self) -> Option<Glide> {
-        let number = self.number.filter(|_| self.is_between() && self.trial == Trial::No)?;
+    fn enter(&self) -> Option<GraphProgress> {
+        let number =
+            self.number.filter(|_| self.is_at_boundary() && self.trial == Trial::Inactive)?;
         let csr = &self.hart.csr;
         let interrupted = csr.takes_interrupts() && csr.wanted(&self.lines).is_some();
         let code_is_old = self.system.bus.code_writes.dirty || self.memo.is_full();
-        let is_told = self.inputs.has_risen();
-        if interrupted || code_is_old || is_told || !csr.is_unguarded() {
+        let has_event = self.inputs.has_risen();
+        if interrupted || code_is_old || has_event || !csr.is_unguarded() {
             return None;
         }
-        let node = self.graph.find(Spot { pc: self.hart.pc, number })?;
-        Some(Glide { node, cycle: self.cycle, count: 0, waited: 0 })
+        let node = self.graph.find(NodeKey { pc: self.hart.pc, number })?;
+        Some(GraphProgress { node, cycle: self.cycle, count: 0, waited: 0 })
     }
 
     /// Executes block after block, and single nodes where there is no block.
     #[inline]
-    fn along(&mut self, glide: &mut Glide, horizon: u64) -> Halt {
+    fn run_blocks(&mut self, progress: &mut GraphProgress, horizon: u64) -> GraphExit {
         let Self { hart, system, graph, .. } = self;
-        let Glide { node: mut at, mut cycle, mut count, mut waited } = *glide;
+        let GraphProgress { node: mut at, mut cycle, mut count, mut waited } = *progress;
         let halt = loop {
-            let Some(start) = graph.starts.get_mut(at as usize) else { break Halt::Time };
+            let Some(start) = graph.starts.get_mut(at as usize) else { break GraphExit::Time };
             if let Some(block) = graph.blocks.all.get_mut(start.block as usize)
                 && cycle + u64::from(block.most) <= horizon
             {
@@ -92,9 +95,9 @@ impl Core {
                     block.ends[way & 1]
                 } else {
                     let Some(point) = graph.blocks.point(&block, done) else {
-                        break Halt::Time;
+                        break GraphExit::Time;
                     };
-                    graph.ended_early(at, &point);
+                    graph.record_early_exit(at, &point);
                     point
                 };
                 at = end.node;
@@ -104,26 +107,26 @@ impl Core {
                 if way.is_some() {
                     continue;
                 }
-            } else if start.warms() {
+            } else if start.count_execution() {
                 graph.form(at);
                 continue;
             }
-            let Some(node) = graph.nodes.get_mut(at as usize) else { break Halt::Time };
+            let Some(node) = graph.nodes.get_mut(at as usize) else { break GraphExit::Time };
             if cycle + u64::from(node.most) > horizon {
-                break Halt::Time;
+                break GraphExit::Time;
             }
             let way = (node.run)(hart, system, node);
-            let Some(path) = node.paths.get(way) else { break Halt::Node };
-            cycle += u64::from(path.cycles);
-            waited += u64::from(path.waits);
+            let Some(edge) = node.edges.get(way) else { break GraphExit::Node };
+            cycle += u64::from(edge.cycles);
+            waited += u64::from(edge.waits);
             count += 1;
             node.hits[way] = node.hits[way].saturating_add(1);
-            if path.next == NONE {
-                break Halt::Open(way);
+            if edge.next == NONE {
+                break GraphExit::Open(way);
             }
-            at = path.next;
+            at = edge.next;
         };
-        *glide = Glide { node: at, cycle, count, waited };
+        *progress = GraphProgress { node: at, cycle, count, waited };
         halt
     }
 }

@@ -90,7 +90,7 @@ impl Inputs {
 
     /// Applies the changes due by a cycle, and returns what the core sees; `timer` and `software`
     /// are the outputs of the core-local timer then, `devices` those of peripherals.
-    pub fn look(&mut self, cycle: u64, (timer, software): (bool, bool), devices: u64) -> Lines {
+    pub fn sample(&mut self, cycle: u64, (timer, software): (bool, bool), devices: u64) -> Lines {
         while let Some(&(at, input, drive)) = self.scheduled.first() {
             if at > cycle {
                 break;

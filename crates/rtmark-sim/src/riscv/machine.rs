@@ -2,7 +2,7 @@
 
 use rtmark_units::Cycles;
 
-use super::core::{Follow, Passed};
+use super::core::{CycleResult, PipelineObserver};
 use super::inputs::{Drive, Input};
 use super::state::State;
 use super::system::PortWaits;
@@ -60,7 +60,7 @@ impl RiscV {
         self.state.core.graph.observe_at(None);
         loop {
             if self.state.core.cycle < until.0 {
-                self.state.glide(until.0);
+                self.state.run_graph(until.0);
             }
             if self.state.core.cycle >= until.0 {
                 return Stop::Limit;
@@ -75,30 +75,30 @@ impl RiscV {
     ///
     /// # Errors
     /// The reason why the run ends.
-    pub(super) fn cycle(&mut self, until: Cycles) -> Result<Passed, Stop> {
-        match self.state.stops_here() {
+    pub(super) fn cycle(&mut self, until: Cycles) -> Result<CycleResult, Stop> {
+        match self.state.due_stop() {
             Some(stop) => Err(stop),
-            None => self.pass_one_until(until),
+            None => self.step_one_until(until),
         }
     }
 
     /// Advances by one cycle, or through a sleep, even where the run is to stop.
-    pub(super) fn pass_one_until(&mut self, until: Cycles) -> Result<Passed, Stop> {
-        let passed = self.state.pass(until.0)?;
+    pub(super) fn step_one_until(&mut self, until: Cycles) -> Result<CycleResult, Stop> {
+        let passed = self.state.step_until(until.0)?;
         self.state.serve_call()?;
         Ok(passed)
     }
 
-    pub(super) fn pass_one(&mut self) -> Result<Passed, Stop> {
-        self.pass_one_until(self.limit)
+    pub(super) fn step_one(&mut self) -> Result<CycleResult, Stop> {
+        self.step_one_until(self.limit)
     }
 
     /// Runs the core until a cycle count is reached or the follower is done. Ignores watches and
     /// stops.
-    pub fn run_followed(&mut self, until: Cycles, follow: &mut impl Follow) {
-        while self.state.core.cycle < until.0 && !follow.is_done() {
-            if self.state.core.leap(until.0, follow).is_none() {
-                self.state.core.pass(follow);
+    pub fn run_with_observer(&mut self, until: Cycles, observer: &mut impl PipelineObserver) {
+        while self.state.core.cycle < until.0 && !observer.is_done() {
+            if self.state.core.step_memoized(until.0, observer).is_none() {
+                self.state.core.step_cycle(observer);
             }
         }
     }

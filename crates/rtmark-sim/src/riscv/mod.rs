@@ -36,7 +36,7 @@ mod timer;
 mod timing;
 mod trial;
 
-pub use self::core::{Follow, Nobody, Trapped};
+pub use self::core::{NullObserver, PipelineObserver, TrapKind};
 pub use inputs::{Drive, Input};
 pub use machine::RiscV;
 pub use state::named_registers;

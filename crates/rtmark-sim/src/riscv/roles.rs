@@ -64,7 +64,7 @@ impl Roles for RiscV {
     }
 
     /// An instruction abandoned for an interrupt starts again.
-    fn goes_on(&self) -> bool {
+    fn resumes_instruction(&self) -> bool {
         false
     }
 }

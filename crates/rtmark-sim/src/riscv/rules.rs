@@ -128,7 +128,7 @@ pub enum RegisterSet {
 
 /// Whether MINSTRET counts ECALL and EBREAK as retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Calls {
+pub enum CallRetirement {
     Counted,
     NotCounted,
 }
@@ -142,7 +142,7 @@ pub struct Rules {
     pub calculation: Calculation,
     pub interrupts: Interrupts,
     pub registers: Registers,
-    pub calls: Calls,
+    pub calls: CallRetirement,
     /// The offset of the first instruction from the vectors.
     pub entry: u32,
 }
@@ -158,7 +158,7 @@ impl Rules {
 
     /// Returns the cycle in which the data phase of an access ends, from the cycle in which its
     /// instruction leaves the stage that executes it.
-    pub const fn data_ends(&self, leaves: u64, waits: u8) -> u64 {
+    pub const fn data_phase_end(&self, leaves: u64, waits: u8) -> u64 {
         match self.stages {
             Stages::Hazard3 => leaves + 1 + waits as u64,
             Stages::Ibex => leaves,
@@ -211,7 +211,7 @@ pub static HAZARD3: Rules = Rules {
         mcountinhibit: 0b101,
         drains: &[],
     },
-    calls: Calls::Counted,
+    calls: CallRetirement::Counted,
     entry: 0,
 };
 
@@ -259,7 +259,7 @@ pub static IBEX: Rules = Rules {
     },
     // According to "Performance Counters", retired instructions are counted; the RTL does not count
     // these.
-    calls: Calls::NotCounted,
+    calls: CallRetirement::NotCounted,
     // "Exceptions and Interrupts": the reset vector is 0x80 after the boot address.
     entry: 0x80,
 };

@@ -6,7 +6,7 @@
 use rtmark_units::Hertz;
 
 use super::core::Core;
-use crate::host::{Answer, Around};
+use crate::host::{CallEnvironment, CallResult};
 
 /// The registers of the operation and result, and of the parameter.
 pub const RESULT: u8 = 10;
@@ -17,8 +17,8 @@ pub const BEFORE: u32 = 0x01F0_1013;
 pub const BEHIND: u32 = 0x4070_5013;
 
 /// Serves the call that `a0` and `a1` describe.
-pub fn serve(core: &mut Core, clock: Hertz) -> Answer {
+pub fn serve(core: &mut Core, clock: Hertz) -> CallResult {
     let (operation, parameter) = (core.hart.get(RESULT), core.hart.get(PARAMETER));
     let (bus, console) = (&mut core.system.bus, &mut core.system.console);
-    Around { bus, console, cycle: core.cycle, clock }.serve(operation, parameter)
+    CallEnvironment { bus, console, cycle: core.cycle, clock }.serve(operation, parameter)
 }

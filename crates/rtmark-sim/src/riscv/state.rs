@@ -3,14 +3,14 @@
 
 use rtmark_units::{Cycles, Instructions};
 
-use super::core::{Core, Follow, Passed, Refusal, Trapped};
+use super::core::{Core, CycleResult, PipelineObserver, Refusal, TrapKind};
 use super::csr::{Cause, Interrupt};
 use super::exec::{Exception, Reason, Trap};
 use super::inputs::{Drive, Input};
 use super::rules::Rules;
 use super::system::System;
 use crate::devices::{Console, Devices};
-use crate::host::Answer;
+use crate::host::CallResult;
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -78,10 +78,10 @@ const fn number_of(input: Input) -> u16 {
 
 /// Records the kind of a cycle's trap.
 #[derive(Default)]
-struct Note(Option<Trapped>);
+struct Note(Option<TrapKind>);
 
-impl Follow for Note {
-    fn trapped(&mut self, what: Trapped, _cycle: u64, _return_to: u32) {
+impl PipelineObserver for Note {
+    fn trapped(&mut self, what: TrapKind, _cycle: u64, _return_to: u32) {
         self.0 = Some(what);
     }
 }
@@ -151,7 +151,7 @@ impl CoreState for State {
         self.core.refusal = before.refusal;
         let system = &mut self.core.system;
         (system.bus, system.console, system.ports) = (bus, console, ports);
-        system.devices.take_over(before.system.devices);
+        system.devices.carry_over(before.system.devices);
         self.was_asleep = false;
         self.marks_changed();
         Ok(())
@@ -184,7 +184,7 @@ impl CoreState for State {
 
     /// `R(0)` to `R(31)` are `x0` to `x31`.
     fn register(&self, register: Register) -> u32 {
-        match register.by(Convention::RISC_V) {
+        match register.in_convention(Convention::RISC_V) {
             Register::R(number) => self.core.hart.get(number),
             Register::Pc => self.core.hart.pc,
             Register::Csr(number) => self.core.csr(number),
@@ -193,7 +193,7 @@ impl CoreState for State {
     }
 
     fn set_register(&mut self, register: Register, value: u32) {
-        match register.by(Convention::RISC_V) {
+        match register.in_convention(Convention::RISC_V) {
             Register::R(number) => self.core.hart.set(number, value),
             Register::Pc => {
                 self.core.go_to(value & !1);
@@ -222,19 +222,19 @@ impl State {
     /// Drives an interrupt input from a cycle on.
     pub fn drive(&mut self, input: Input, drive: Drive, at: Cycles) {
         self.core.inputs.drive(input, drive, at.0);
-        self.core.look_again();
+        self.core.resample_interrupts();
     }
 
     /// Returns the stop that is due before the instruction at the program counter.
-    pub fn stops_here(&self) -> Option<Stop> {
+    pub fn due_stop(&self) -> Option<Stop> {
         let pc = self.core.hart.pc;
-        let here = self.session.stops_at(pc) && self.core.is_between();
+        let here = self.session.stops_at(pc) && self.core.is_at_boundary();
         here.then_some(Stop::Breakpoint(pc))
     }
 
     /// Executes instructions on the fast path as long as they need no recording. None ends after
     /// cycle `until`.
-    pub fn glide(&mut self, until: u64) {
+    pub fn run_graph(&mut self, until: u64) {
         let masks = self.session.watches.masking.is_on()
             && self.session.handlers.is_empty()
             && self.was_masked != Some(!self.core.hart.csr.takes_interrupts());
@@ -243,7 +243,7 @@ impl State {
             && self.session.entered.is_none()
             && self.session.ended.is_none()
         {
-            self.core.glide(until);
+            self.core.run_graph(until);
         }
     }
 
@@ -252,7 +252,7 @@ impl State {
     ///
     /// # Errors
     /// The reason why the run ends.
-    pub fn pass(&mut self, until: u64) -> Result<Passed, Stop> {
+    pub fn step_until(&mut self, until: u64) -> Result<CycleResult, Stop> {
         if let Some(stop) = &self.session.ended {
             return Err(stop.clone());
         }
@@ -264,19 +264,19 @@ impl State {
             let next = next.min(until).max(cycle + 1);
             self.session.asleep += next - cycle;
             self.core.cycle = next;
-            return Ok(Passed::Cycle);
+            return Ok(CycleResult::Cycle);
         }
         let mut note = Note::default();
-        let passed = match self.core.leap(until, &mut note) {
+        let passed = match self.core.step_memoized(until, &mut note) {
             Some(passed) => passed,
-            None => self.core.pass(&mut note),
+            None => self.core.step_cycle(&mut note),
         };
         let cycle = self.core.cycle - 1;
-        self.notice(passed, note.0, cycle);
+        self.record_step(passed, note.0, cycle);
         if std::mem::take(&mut self.session.watches.empty) {
             self.empty_caches();
         }
-        if passed == Passed::Refused
+        if passed == CycleResult::Refused
             && let Some(exception) = self.core.refused()
         {
             let stop = self.refusal(exception, cycle);
@@ -287,7 +287,7 @@ impl State {
             return Err(Stop::Resumed);
         }
         if let Some(address) = self.core.system.devices.take_refused() {
-            let pc = if let Passed::Instruction(pc) = passed { pc } else { self.core.hart.pc };
+            let pc = if let CycleResult::Instruction(pc) = passed { pc } else { self.core.hart.pc };
             let stop = self.fault(FaultKind::Unmodelled, pc, Some(address), cycle);
             self.session.ended = Some(stop.clone());
             return Err(stop);
@@ -299,8 +299,8 @@ impl State {
     }
 
     /// Records the events of a cycle.
-    fn notice(&mut self, passed: Passed, trap: Option<Trapped>, cycle: u64) {
-        if let Passed::Instruction(pc) = passed
+    fn record_step(&mut self, passed: CycleResult, trap: Option<TrapKind>, cycle: u64) {
+        if let CycleResult::Instruction(pc) = passed
             && self.session.is_watched(pc)
         {
             let mut counts = self.counts(cycle);
@@ -308,19 +308,19 @@ impl State {
             counts.instructions -= 1;
             self.session.watches.reach(pc, counts);
         }
-        if let Passed::Instruction(_) = passed {
+        if let CycleResult::Instruction(_) = passed {
             if let Some(entered) = self.session.entered.take() {
                 self.note_handled(entered, cycle);
             }
             if let Some(interrupt) = self.core.take_served() {
-                self.notice_served(interrupt, cycle);
+                self.record_served(interrupt, cycle);
             }
         }
         while let Some((at, input)) = self.core.inputs.take_risen() {
-            let happened = Watch::Pend(number_of(input));
-            if self.session.watches.want(happened) {
+            let outcome = Watch::Pend(number_of(input));
+            if self.session.watches.want(outcome) {
                 let counts = self.counts(at);
-                self.session.watches.note(happened, counts);
+                self.session.watches.note(outcome, counts);
             }
         }
         let asleep = self.core.is_asleep();
@@ -333,26 +333,26 @@ impl State {
         }
         self.session.asleep += u64::from(asleep);
         if let Some(trap) = trap {
-            self.notice_trap(trap, cycle);
+            self.record_trap(trap, cycle);
         }
-        if let Passed::Instruction(address) = passed
+        if let CycleResult::Instruction(address) = passed
             && self.session.watches.masking.is_on()
             && self.session.handlers.is_empty()
         {
             let mask = (!self.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask);
             let site = MaskSite { address, link: self.core.hart.get(RA) };
             self.was_masked = Some(mask.is_some());
-            self.session.watches.masking.look(mask, cycle + 1, self.session.asleep, site);
+            self.session.watches.masking.update(mask, cycle + 1, self.session.asleep, site);
         }
     }
 
-    fn notice_trap(&mut self, trap: Trapped, cycle: u64) {
+    fn record_trap(&mut self, trap: TrapKind, cycle: u64) {
         let entered = match trap {
-            Trapped::Return => {
+            TrapKind::Return => {
                 let Some(exception) = self.session.handlers.leave() else { return };
                 let external = exception.checked_sub(number::FIRST_EXTERNAL);
                 if external.is_some_and(|interrupt| self.core.inputs.served(interrupt)) {
-                    self.core.look_again();
+                    self.core.resample_interrupts();
                 }
                 self.note_return(exception, cycle);
                 let (pc, sp) = (self.core.hart.pc, self.register(Register::Sp));
@@ -360,16 +360,18 @@ impl State {
                 self.session.watches.returns_to(pc, sp, handler);
                 return;
             }
-            Trapped::Exception(code) => {
+            TrapKind::Exception(code) => {
                 let calls = code == Cause::MachineCall as u8 || code == Cause::UserCall as u8;
                 if calls { number::CALL } else { number::FAULT }
             }
-            Trapped::Interrupt(code) if u32::from(code) == Interrupt::Software.code() => {
+            TrapKind::Interrupt(code) if u32::from(code) == Interrupt::Software.code() => {
                 number::SOFTWARE
             }
-            Trapped::Interrupt(code) if u32::from(code) == Interrupt::Timer.code() => number::TIMER,
-            Trapped::Interrupt(_) => {
-                number::FIRST_EXTERNAL + self.core.external_taken().unwrap_or(0)
+            TrapKind::Interrupt(code) if u32::from(code) == Interrupt::Timer.code() => {
+                number::TIMER
+            }
+            TrapKind::Interrupt(_) => {
+                number::FIRST_EXTERNAL + self.core.last_external_interrupt().unwrap_or(0)
             }
         };
         self.session.entered = Some(entered);
@@ -387,7 +389,7 @@ impl State {
     /// Records that the program has read the number of an external interrupt in MEINEXT. An
     /// interrupt without its own trap is handled from here on, as if entered from the previous
     /// handler.
-    fn notice_served(&mut self, interrupt: u16, cycle: u64) {
+    fn record_served(&mut self, interrupt: u16, cycle: u64) {
         let exception = number::FIRST_EXTERNAL + interrupt;
         if self.session.handlers.current() >= number::FIRST_EXTERNAL {
             if self.session.handlers.name(exception) {
@@ -459,12 +461,12 @@ impl State {
         }
         let clock = self.session.soc.clock;
         match super::semihosting::serve(&mut self.core, clock) {
-            Answer::Value(value) => {
+            CallResult::Value(value) => {
                 self.core.hart.set(super::semihosting::RESULT, value);
                 self.core.prepare_again();
                 Ok(())
             }
-            Answer::Exit(status) => {
+            CallResult::Exit(status) => {
                 self.session.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }

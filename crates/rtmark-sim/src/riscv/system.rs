@@ -3,7 +3,7 @@
 use super::isa::op::Width;
 use super::timer::Timer;
 use super::timing::{Demand, Flow, Memory};
-use crate::devices::{Attached, Console, Devices, Direction, Effects, Env, Surroundings};
+use crate::devices::{AttachedDevice, Console, DeviceContext, Devices, Direction, Effects, Env};
 use crate::memory::{Bus, Place};
 use crate::soc::Soc;
 use crate::timing::{LineMemories, LineMemory};
@@ -32,7 +32,7 @@ pub struct System {
     /// Whether a register outside the core has been read or written.
     touched: bool,
     /// The caches of memories that have one, which devices may control.
-    paths: LineMemories,
+    edges: LineMemories,
     /// Whether each memory has a cache, in the order of the soc file.
     cached: Vec<bool>,
     /// The cycle until which a cached memory is busy with a transfer.
@@ -46,7 +46,7 @@ pub struct System {
 
 impl System {
     pub fn new(soc: &Soc) -> Self {
-        let paths = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
+        let edges = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
         Self {
             bus: Bus::new(soc, |memory| {
                 memory.timing.wait_states == 0 && memory.timing.cache_lines == 0
@@ -56,7 +56,7 @@ impl System {
             console: Console::default(),
             outputs: 0,
             touched: false,
-            paths: LineMemories::new(paths.collect()),
+            edges: LineMemories::new(edges.collect()),
             cached: soc.memories.iter().map(|memory| memory.timing.cache_lines > 0).collect(),
             busy_until: 0,
             now: 0,
@@ -67,7 +67,7 @@ impl System {
 
     /// Empties the caches of memories.
     pub fn empty_caches(&mut self) {
-        self.paths.for_each(LineMemory::empty);
+        self.edges.for_each(LineMemory::empty);
     }
 
     /// Returns the place of an address, if it is in a memory with a cache.
@@ -86,7 +86,7 @@ impl System {
             return self.waits[place.memory];
         }
         let busy = self.busy_until.saturating_sub(self.now + 1);
-        let own = self.paths[place.memory].read_would_wait(place.offset);
+        let own = self.edges[place.memory].read_wait(place.offset);
         u8::try_from(busy + own).unwrap_or(u8::MAX)
     }
 
@@ -122,9 +122,9 @@ impl System {
     }
 
     /// Updates the cache for a load or store whose data phase ends in a cycle.
-    pub fn was_accessed(&mut self, address: u32, ends: u64) {
+    pub fn record_access(&mut self, address: u32, ends: u64) {
         if let Some(place) = self.cached_place(address) {
-            self.paths[place.memory].read(place.offset);
+            self.edges[place.memory].read(place.offset);
             self.busy_until = self.busy_until.max(ends);
         }
     }
@@ -139,8 +139,8 @@ impl System {
             Flow::Jump(target) | Flow::Branch { target, .. } => target,
             Flow::Next | Flow::Refetch | Flow::Drain => demand.pc,
         };
-        let around = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
-        around.into_iter().all(|address| self.cached_place(address).is_none())
+        let cycle_inputs = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
+        cycle_inputs.into_iter().all(|address| self.cached_place(address).is_none())
     }
 
     /// Watches for stores to known code at an address, including what is fetched ahead and stores
@@ -214,7 +214,7 @@ impl System {
     }
 
     /// Returns whether a register outside the core has been read or written since the last call.
-    pub const fn take_touched(&mut self) -> bool {
+    pub const fn take_register_access(&mut self) -> bool {
         std::mem::replace(&mut self.touched, false)
     }
 
@@ -272,18 +272,18 @@ impl System {
         &mut self,
         at: usize,
         now: u64,
-        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+        act: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> T,
     ) -> (T, Effects) {
-        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.paths);
-        let around = Surroundings { bus, console, memories };
-        let result = self.devices.with_device(at, now, around, act);
+        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.edges);
+        let cycle_inputs = DeviceContext { bus, console, memories };
+        let result = self.devices.with_device(at, now, cycle_inputs, act);
         self.look_at_device(at, now);
         result
     }
 
     /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        self.devices.look_at(at, now);
+        self.devices.update_outputs(at, now);
         let high = self.devices.attached.iter().flat_map(|attached| {
             let lines = attached.irq.iter().enumerate();
             lines.filter(|(output, _)| attached.outputs >> output & 1 == 1).map(|(_, irq)| *irq)
@@ -292,7 +292,7 @@ impl System {
     }
 
     /// Processes all device events due by a cycle.
-    pub fn pass_devices(&mut self, now: u64) {
+    pub fn process_device_events(&mut self, now: u64) {
         if self.devices.next > now {
             return;
         }
@@ -308,7 +308,7 @@ impl Memory for System {
     fn fetch_waits(&mut self, address: u32) -> u8 {
         let waits = self.memory_waits(address);
         if let Some(place) = self.cached_place(address) {
-            self.paths[place.memory].read(place.offset);
+            self.edges[place.memory].read(place.offset);
             self.busy_until = self.now + 1 + u64::from(waits) + 1;
         }
         self.ports.instruction.saturating_add(waits)

@@ -197,7 +197,7 @@ mod tests {
     const COMPARE: [u32; 2] = [0x1B8, 0x1BC];
 
     #[test]
-    fn what_is_due_is_the_cycle_in_which_the_output_rises_however_fast_time_was_before() {
+    fn the_due_cycle_is_right_after_any_change_of_rate() {
         for (control, since) in [(0xD, 7_u64), (0xF, 7), (0xF, 100_000), (0xD, 100_000)] {
             let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, MICROSECOND);
             timer.write(TIME_CTRL, control, since).expect("a register");

@@ -8,13 +8,13 @@
 
 use rtmark_units::Cycles;
 
-use super::core::{Core, Nobody, Passed};
+use super::core::{Core, CycleResult, NullObserver};
 use super::inputs::{Drive, Input};
 use super::isa::{Instruction, Op};
 use super::machine::RiscV;
 use super::state::number;
 use super::timing::Memo;
-use crate::debug::{Advance, Trials, Tried};
+use crate::debug::{Advance, TrialOutcome, Trials};
 use crate::memory::Bus;
 use crate::state::CoreState;
 
@@ -27,9 +27,9 @@ const LONGEST_ENTRY: u64 = 1000;
 pub enum Trial {
     /// Not in a trial.
     #[default]
-    No,
+    Inactive,
     /// In a trial; no trap has been entered.
-    Going,
+    Active,
     /// A trap has been entered. The trial ends before the first instruction of its handler executes.
     Trapped,
 }
@@ -38,8 +38,8 @@ impl Trial {
     /// Returns whether the trial ends before an instruction executes.
     pub const fn ends_before(self, it: &Instruction) -> bool {
         match self {
-            Self::No => false,
-            Self::Going => it.op.is_access() || matches!(it.op, Op::Breakpoint | Op::Push),
+            Self::Inactive => false,
+            Self::Active => it.op.is_access() || matches!(it.op, Op::Breakpoint | Op::Push),
             Self::Trapped => true,
         }
     }
@@ -48,10 +48,10 @@ impl Trial {
 impl Core {
     /// Returns a copy that borrows the memories, to be passed to `take_back`.
     fn lend(&mut self) -> Self {
-        let bus = std::mem::replace(&mut self.system.bus, Bus::hollow());
-        let memo = std::mem::replace(&mut self.memo, Memo::hollow());
-        let hollow = self.decoded.hollow();
-        let decoded = std::mem::replace(&mut self.decoded, hollow);
+        let bus = std::mem::replace(&mut self.system.bus, Bus::placeholder());
+        let memo = std::mem::replace(&mut self.memo, Memo::placeholder());
+        let placeholder = self.decoded.placeholder();
+        let decoded = std::mem::replace(&mut self.decoded, placeholder);
         let mut copy = self.clone();
         (copy.system.bus, copy.memo, copy.decoded) = (bus, memo, decoded);
         copy
@@ -66,14 +66,15 @@ impl Core {
     /// copy of the memories can tell.
     fn try_external(&mut self, interrupt: u16, at: u64) -> Option<u64> {
         let mut copy = self.lend();
-        copy.trial = Trial::Going;
+        copy.trial = Trial::Active;
         copy.inputs.drive(Input::External(interrupt), Drive::UntilServed, at);
-        copy.look_again();
+        copy.resample_interrupts();
         let end = at.saturating_add(LONGEST_ENTRY);
         let mut entered = None;
         while copy.cycle < end {
-            if copy.pass(&mut Nobody) == Passed::Refused {
-                let is_ours = copy.external_taken() == Some(interrupt) && copy.entered_external();
+            if copy.step_cycle(&mut NullObserver) == CycleResult::Refused {
+                let is_ours = copy.last_external_interrupt() == Some(interrupt)
+                    && copy.took_external_interrupt();
                 let trapped = copy.trial == Trial::Trapped;
                 entered = (trapped && is_ours).then(|| copy.cycle - 1);
                 break;
@@ -85,9 +86,9 @@ impl Core {
 }
 
 impl RiscV {
-    pub(super) fn try_external_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    pub(super) fn try_external_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
         if let Some(cycle) = self.state.core.try_external(interrupt, at.0) {
-            return Tried::Entered(Cycles(cycle));
+            return TrialOutcome::Entered(Cycles(cycle));
         }
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
@@ -96,22 +97,26 @@ impl RiscV {
             (copy.state.session.watches.taken, Cycles(at.0.saturating_add(LONGEST_ENTRY)));
         loop {
             match copy.cycle(end) {
-                Ok(Passed::Instruction(_)) if copy.state.session.watches.taken > taken => {
+                Ok(CycleResult::Instruction(_)) if copy.state.session.watches.taken > taken => {
                     let ours = copy.state.session.handlers.current() == wanted
                         && copy.state.session.watches.taken == taken + 1;
                     // It left in the cycle before.
                     let left = Cycles(copy.state.core.cycle - 1);
-                    return if ours { Tried::Entered(left) } else { Tried::Unclear };
+                    return if ours { TrialOutcome::Entered(left) } else { TrialOutcome::Unclear };
                 }
                 Ok(_) if copy.state.core.cycle < end.0 => {}
-                _ => return Tried::Unclear,
+                _ => return TrialOutcome::Unclear,
             }
         }
     }
 
     /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within): for every cycle up to
     /// the next boundary, because the core may abandon the current instruction.
-    pub(super) fn try_external_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+    pub(super) fn try_external_within(
+        &mut self,
+        interrupt: u16,
+        at: Cycles,
+    ) -> Option<TrialOutcome> {
         (at.0 < self.next_boundary()).then(|| self.try_external_early(interrupt, at))
     }
 

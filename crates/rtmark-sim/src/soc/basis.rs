@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_soc_is_as_certain_as_its_least_known_memory() {
+    fn a_socs_tier_is_that_of_its_least_certain_memory() {
         let cases = [
             ("", "documented"),
             ("timing_basis = 'measured'", "documented"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_core_says_begins_with_its_tier() {
+    fn core_descriptions_begin_with_their_tier() {
         for &core in CoreKind::ALL {
             let said = core.timing_basis();
             assert!(said.starts_with(core.core_tier().name()), "{core}: {said}");

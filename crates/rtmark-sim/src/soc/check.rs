@@ -46,7 +46,7 @@ fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal>
 
 impl Refusal {
     /// Returns the message, with the number of the line that it concerns.
-    pub fn tell(&self, text: &str) -> String {
+    pub fn describe(&self, text: &str) -> String {
         match line_of(text, &self.path) {
             Some(line) => format!("line {line}: {}", self.message),
             None => self.message.clone(),
@@ -75,21 +75,21 @@ fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
 /// Refuses addresses that belong to the core, except those that chips may use there.
 fn outside_system_space(
     path: &[KeyStep],
-    who: &str,
+    subject: &str,
     range: &Range<u64>,
-    but: &[Range<u64>],
+    except: &[Range<u64>],
 ) -> Checked {
     let fits = |own: &Range<u64>| own.start <= range.start && range.end <= own.end;
-    if range.end <= SYSTEM_SPACE || but.iter().any(fits) {
+    if range.end <= SYSTEM_SPACE || except.iter().any(fits) {
         return Ok(());
     }
     let (start, end) = (range.start, range.end);
-    let but = if but.is_empty() { "" } else { ", except from 0xE0042000 and 0xE0100000 on" };
+    let except = if except.is_empty() { "" } else { ", except from 0xE0042000 and 0xE0100000 on" };
     refuse(
         path,
         format!(
-            "{who}: {start:#010x}..{end:#010x} reaches into the system space at 0xE0000000, \
-             which belongs to the core{but}"
+            "{subject}: {start:#010x}..{end:#010x} reaches into the system space at 0xE0000000, \
+             which belongs to the core{except}"
         ),
     )
 }
@@ -303,11 +303,11 @@ impl Soc {
                         ),
                     );
                 }
-                let who = format!("memory {name}");
+                let subject = format!("memory {name}");
                 if self.core != CoreKind::CortexR5 {
-                    outside_system_space(&path("base"), &who, &range, &[])?;
+                    outside_system_space(&path("base"), &subject, &range, &[])?;
                 }
-                Self::take(&path("base"), &who, name, range, taken)?;
+                Self::take(&path("base"), &subject, name, range, taken)?;
             }
         }
         Ok(())
@@ -404,7 +404,7 @@ impl Soc {
     /// Records that a range of addresses is used, or refuses it if it overlaps another.
     fn take<'a>(
         path: &[KeyStep],
-        who: &str,
+        subject: &str,
         name: &'a str,
         range: Range<u64>,
         taken: &mut Vec<(Range<u64>, &'a str)>,
@@ -415,7 +415,7 @@ impl Soc {
             return refuse(
                 path,
                 format!(
-                    "{who}: {start:#010x}..{end:#010x} overlaps {owner} at {:#010x}..{:#010x}; \
+                    "{subject}: {start:#010x}..{end:#010x} overlaps {owner} at {:#010x}..{:#010x}; \
                      change base or size of one of them",
                     other.start, other.end
                 ),
@@ -457,11 +457,11 @@ impl Soc {
             }
             let start = u64::from(peripheral.base);
             let range = start..start + u64::from(extent);
-            let who = format!("peripheral {name}");
+            let subject = format!("peripheral {name}");
             if self.core != CoreKind::CortexR5 {
-                outside_system_space(&path("base"), &who, &range, &VENDORS)?;
+                outside_system_space(&path("base"), &subject, &range, &VENDORS)?;
             }
-            Self::take(&path("base"), &who, name, range, taken)?;
+            Self::take(&path("base"), &subject, name, range, taken)?;
             if let Some(irq) = peripheral.irq.iter().find(|irq| **irq >= self.interrupts) {
                 return refuse(
                     &path("irq"),

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arms_cores_are_those_of_all_that_are() {
+    fn cortex_m_lists_every_cortex_m_core() {
         let arms = CoreKind::ALL.iter().filter(|core| core.is_cortex_m());
         assert!(arms.eq(CoreKind::CORTEX_M));
     }

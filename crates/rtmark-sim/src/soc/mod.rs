@@ -294,7 +294,7 @@ impl Soc {
         let mut soc: Self = toml::from_str(text)?;
         soc.copy_registers()
             .and_then(|()| soc.check())
-            .map_err(|refusal| SocError::Value(refusal.tell(text)))?;
+            .map_err(|refusal| SocError::Value(refusal.describe(text)))?;
         Ok(soc)
     }
 
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_what_is_wrong() {
+    fn errors_name_the_offending_value() {
         Soc::from_toml(GOOD).expect("the model to spoil is good");
         assert!(refusal("clock_hz = 1000", "clock_hz = 0").contains("clock_hz"));
         assert!(refusal("clock_hz", "clock_mhz").contains("unknown field `clock_mhz`"));
@@ -379,7 +379,7 @@ mod tests {
         [[peripheral.register]]\nname = 'CR'\noffset = 0\n";
 
     #[test]
-    fn refusals_of_peripherals_name_line_and_key() {
+    fn peripheral_errors_name_line_and_key() {
         let good = format!("{GOOD}{BLOCK}");
         Soc::from_toml(&good).expect("the model to spoil is good");
         let refusal = |from: &str, to: &str| {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_base_is_a_timer_of_the_soc() {
+    fn time_bases_must_be_timers_of_the_soc() {
         let timer = "[[peripheral]]\nname = 'TIM2'\nkind = 'stm32-timer'\nbase = 0x40000400\n\
                      irq = 28\n[time_base]\nperipheral = 'TIM2'\n\
                      enable = { register = 'ENR', address = 0x40001000, bit = 0 }\n";
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_reference_is_good() {
+    fn the_reference_documentations_example_is_valid() {
         let reference = include_str!("../../../../docs/socs.md");
         let example = reference.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
         let soc = Soc::from_toml(example.expect("an example")).expect("good");
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn the_socs_of_the_repository_are_good() {
+    fn all_soc_files_in_the_repository_are_valid() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
         let mut seen = 0;
         for entry in std::fs::read_dir(folder).expect("socs/ is there") {

@@ -193,7 +193,7 @@ impl PeripheralKind {
     }
 
     /// Returns whether the kind itself determines which registers show its pins.
-    pub const fn knows_its_pins(self) -> bool {
+    pub const fn determines_its_pins(self) -> bool {
         matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank | Self::NrfGpio)
     }
 
@@ -207,7 +207,7 @@ impl PeripheralKind {
     }
 
     /// Returns whether it is part of the core beside it, which implements it itself.
-    pub const fn is_of_the_core(self) -> bool {
+    pub const fn is_core_peripheral(self) -> bool {
         matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer | Self::Pl390)
     }
 }

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn revisions_are_written_as_arm_writes_them() {
+    fn revisions_parse_in_arms_notation() {
         let good = [("r0p0", (0, 0)), ("r2p1", (2, 1)), ("r15p15", (15, 15))];
         for (text, (major, patch)) in good {
             let revision = Revision::parse(text).expect("good");

@@ -4,10 +4,10 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
 use super::{
-    AfterReset, Besides, Convention, CoreState, LoadError, NO_LINE, NOT_FETCHED, ProgramPoint,
+    AfterReset, Convention, CoreState, LoadError, NO_LINE, NOT_FETCHED, Overhead, ProgramPoint,
     Register, Sleep, State, Watch, Watches, program,
 };
-use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
@@ -90,7 +90,7 @@ impl CoreState for State {
         self.memo.forget();
         self.cpu = Cpu::new();
         self.system = System::new(&self.soc, self.features);
-        self.spent = Spent::default();
+        self.spent = CycleCounts::default();
         self.update_protection();
         self.lines.for_each(LineMemory::reset);
         self.switch_caches();
@@ -103,7 +103,7 @@ impl CoreState for State {
         (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
         self.slow.reset();
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
-        self.gave_way = 0;
+        self.abandoned_instructions = 0;
         self.failed = None;
         self.pipe = self.refilling();
         self.predictor.clear();
@@ -135,7 +135,7 @@ impl CoreState for State {
 
     fn register(&self, register: Register) -> u32 {
         let cpu = &self.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number) => cpu.get(number),
             Register::Pc => cpu.pc,
             Register::Xpsr => cpu.xpsr(),
@@ -153,7 +153,7 @@ impl CoreState for State {
 
     fn set_register(&mut self, register: Register, value: u32) {
         let cpu = &mut self.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number) => cpu.set_any(number, value),
             Register::Pc => {
                 cpu.pc = value & !1;
@@ -173,7 +173,7 @@ impl CoreState for State {
             Register::Fpscr => cpu.fpscr = value,
             _ => {}
         }
-        self.attend_soon();
+        self.request_attention();
     }
 
     fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
@@ -196,8 +196,8 @@ impl CoreState for State {
         Cycles(self.spent.sleep)
     }
 
-    fn besides(&self) -> Besides {
-        Besides {
+    fn overhead(&self) -> Overhead {
+        Overhead {
             waited: Cycles(self.waited().0 + self.devices.waited),
             asleep: Cycles(self.spent.sleep),
             exceptions: self.watches.taken,
@@ -220,8 +220,8 @@ impl CoreState for State {
         self.system.itm.take(port)
     }
 
-    fn gave_way(&self) -> Instructions {
-        Instructions(self.gave_way)
+    fn abandoned_instructions(&self) -> Instructions {
+        Instructions(self.abandoned_instructions)
     }
 }
 
@@ -294,12 +294,12 @@ impl State {
 
     /// Makes the machine check for due events before the next instruction.
     #[inline(always)]
-    pub fn attend_soon(&mut self) {
+    pub fn request_attention(&mut self) {
         self.deadline = 0;
     }
 
     /// Puts the core to sleep in the current cycle.
-    pub fn fall_asleep(&mut self, sleep: Sleep) {
+    pub fn start_sleep(&mut self, sleep: Sleep) {
         self.sleeping = Some(sleep);
         self.note_now(Watch::Sleep);
     }
@@ -309,7 +309,7 @@ impl State {
         self.bus.code_writes.dirty = false;
         if self.predecoded.forget(address) {
             self.memo.forget();
-            self.attend_soon();
+            self.request_attention();
         }
     }
 

@@ -3,7 +3,7 @@
 use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
-use super::{Besides, Counts, Hit, LoadError, NoMemory, Register, Watch, WatchId, Watches};
+use super::{Counts, Hit, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId, Watches};
 use crate::devices::{Console, Devices};
 use crate::image::Image;
 use crate::memory::Bus;
@@ -61,13 +61,13 @@ pub trait CoreState {
     /// Returns the cycles slept since reset.
     fn asleep(&self) -> Cycles;
 
-    fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
+    fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), UnmappedAddress> {
         let written = self.bus_mut().program(address, bytes);
         self.code_changed();
-        if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
+        if written == bytes.len() { Ok(()) } else { Err(UnmappedAddress(address + written as u32)) }
     }
 
-    fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    fn poke_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
         self.poke(address, &value.to_le_bytes())
     }
 
@@ -94,7 +94,7 @@ pub trait CoreState {
         }
     }
 
-    fn go_through(&mut self, address: u32) {
+    fn remove_stop(&mut self, address: u32) {
         let stops = self.stops_mut();
         if let Ok(at) = stops.binary_search(&address) {
             stops.remove(at);
@@ -118,13 +118,13 @@ pub trait CoreState {
         self.console_mut().await_text(text)
     }
 
-    fn besides(&self) -> Besides {
-        Besides { waited: self.waited(), asleep: self.asleep(), exceptions: self.watches().taken }
+    fn overhead(&self) -> Overhead {
+        Overhead { waited: self.waited(), asleep: self.asleep(), exceptions: self.watches().taken }
     }
 
     /// Returns the counts at a cycle, for recording hits.
     fn counts(&self, cycle: u64) -> Counts {
-        Counts { cycle, instructions: self.instructions().0, besides: self.besides() }
+        Counts { cycle, instructions: self.instructions().0, overhead: self.overhead() }
     }
 
     /// Empties the caches; by default there are none.
@@ -140,7 +140,7 @@ pub trait CoreState {
     }
 
     /// Returns how many instructions were abandoned for an interrupt; by default these are not counted.
-    fn gave_way(&self) -> Instructions {
+    fn abandoned_instructions(&self) -> Instructions {
         Instructions(0)
     }
 }

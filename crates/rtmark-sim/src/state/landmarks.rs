@@ -6,10 +6,10 @@ use std::sync::Arc;
 /// reports the first instruction of a part, and every instruction that may lead to another part, change
 /// what holds interrupts back, or wait; everything between them executes at full speed.
 #[derive(Clone, Debug)]
-pub struct Landmarks(Arc<[Part]>);
+pub struct Landmarks(Arc<[LandmarkRange]>);
 
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct LandmarkRange {
     begins: u32,
     /// The part is divided further into parts of this many bytes each; `None` if it extends to the next in
     /// the list.
@@ -20,11 +20,11 @@ impl Landmarks {
     /// Creates landmarks from the parts' first addresses. Each part extends to the next one; a part with a
     /// number of bytes stands for a sequence of parts of that size.
     pub fn new(parts: impl IntoIterator<Item = (u32, Option<u32>)>) -> Self {
-        let part = |(begins, every): (u32, Option<u32>)| Part {
+        let part = |(begins, every): (u32, Option<u32>)| LandmarkRange {
             begins,
             every: every.filter(|bytes| *bytes > 0),
         };
-        let mut parts: Vec<Part> = parts.into_iter().map(part).collect();
+        let mut parts: Vec<LandmarkRange> = parts.into_iter().map(part).collect();
         parts.sort_by_key(|part| part.begins);
         Self(parts.into())
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_begin_where_they_are_said_to_and_where_a_part_is_full() {
+    fn landmarks_begin_at_parts_and_at_each_full_subpart() {
         let landmarks = Landmarks::new([(0x200, None), (0, Some(0x100)), (0x240, Some(0x100))]);
         let begins: Vec<u32> = (0..0x420).filter(|at| landmarks.begins(*at)).collect();
         assert_eq!(begins, [0, 0x100, 0x200, 0x240, 0x300, 0x400]);

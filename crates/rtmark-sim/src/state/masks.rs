@@ -65,7 +65,7 @@ impl Masking {
 
     /// Records whether interrupts are masked after an instruction, by which mask, and the cycles slept so
     /// far.
-    pub fn look(&mut self, mask: Option<Blocker>, now: u64, slept: u64, site: MaskSite) {
+    pub fn update(&mut self, mask: Option<Blocker>, now: u64, slept: u64, site: MaskSite) {
         match (mask, self.open) {
             (Some(mask), None) => {
                 self.open = Some(OpenMask { mask, began: now, slept, set: site });
@@ -110,10 +110,10 @@ impl State {
 
     /// Updates the masked intervals at an instruction boundary.
     #[inline]
-    pub(crate) fn look_at_masks(&mut self) {
+    pub(crate) fn update_masks(&mut self) {
         if let Some(site) = self.watches.masking.written.take() {
             let mask = self.mask();
-            self.watches.masking.look(mask, self.cycles, self.spent.sleep, site);
+            self.watches.masking.update(mask, self.cycles, self.spent.sleep, site);
         }
     }
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use rtmark_units::Hertz;
 
-use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
@@ -44,9 +44,9 @@ use self::rtt::Rtt;
 pub use self::session::Session;
 use self::stop::{FaultPolicy, InternalError};
 pub use self::types::{
-    Convention, FileCalls, Interrupted, LoadError, NoMemory, Register, ThreadStack,
+    Convention, FileCalls, Interrupted, LoadError, Register, ThreadStack, UnmappedAddress,
 };
-pub use self::watches::{Besides, Counts, Hit, Watch, WatchId, Watches};
+pub use self::watches::{Counts, Hit, Overhead, Watch, WatchId, Watches};
 
 /// The state of a machine.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub struct State {
     /// [`crate::exceptions::interruptible`].
     pub lead: u64,
     /// Instructions that have been abandoned for an interrupt.
-    pub gave_way: u64,
+    pub abandoned_instructions: u64,
     /// Whether everything that happens now will be taken back.
     pub trial: Trial,
     /// The internal error that ends the run.
@@ -91,7 +91,7 @@ pub struct State {
     pub guards: Guards,
     /// The counts from which the DWT's counters are derived, except cycles and instructions, which are not
     /// kept here.
-    pub spent: Spent,
+    pub spent: CycleCounts,
     /// Accesses count as unprivileged whatever the mode.
     pub as_user: bool,
     /// Stores to addresses that do not respond are dropped, because their fault is already known.
@@ -117,7 +117,7 @@ pub struct State {
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
     /// How far the program has read the semihosting features file.
-    pub features_read: u32,
+    pub features_offset: u32,
     pub watches: Watches,
     pub devices: Devices,
     pub rtt: Rtt,
@@ -128,7 +128,7 @@ pub struct State {
 
 impl State {
     /// Creates a state with empty memories, whose timing lacks some rules.
-    pub fn new(soc: &Soc, left_out: pipeline::LeftOut) -> Self {
+    pub fn new(soc: &Soc, disabled_rules: pipeline::DisabledRules) -> Self {
         let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
         let bus = Bus::new(soc, |memory| {
@@ -142,11 +142,11 @@ impl State {
             generation: soc.generation(),
             matrix: soc.bus_matrix,
             slow: slow.memory(),
-            left_out,
+            disabled_rules,
         };
-        let (watched, stops, landmarks, tells_leaps) =
+        let (watched, stops, landmarks, stops_at_jumps) =
             (Vec::new(), Vec::new(), None, slow.exists());
-        let decoder = Decoder { rules, features, watched, stops, landmarks, tells_leaps };
+        let decoder = Decoder { rules, features, watched, stops, landmarks, stops_at_jumps };
         let mut state = Self {
             cpu: Cpu::new(),
             bus,
@@ -159,12 +159,16 @@ impl State {
             deadline: 0,
             limit: 0,
             lead: 0,
-            gave_way: 0,
-            trial: Trial::No,
+            abandoned_instructions: 0,
+            trial: Trial::Inactive,
             failed: None,
             pipe: PipeState::refilling(true),
             memo: PipelineMemo::new(rules, setup),
-            predictor: if rules.foresees { Predictor::new() } else { Predictor::default() },
+            predictor: if rules.predicts_branches {
+                Predictor::new()
+            } else {
+                Predictor::default()
+            },
             slow,
             line: NO_LINE,
             fetched: NOT_FETCHED,
@@ -172,7 +176,7 @@ impl State {
             lines: LineMemories::new(slow.read_paths(soc)),
             protected: false,
             guards: Guards::default(),
-            spent: Spent::default(),
+            spent: CycleCounts::default(),
             as_user: false,
             drops_stores: false,
             has_bit_bands: soc.has_bit_bands(),
@@ -188,7 +192,7 @@ impl State {
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),
-            features_read: 0,
+            features_offset: 0,
             watches: Watches::default(),
             devices: Devices::new(soc),
             rtt: Rtt::default(),
@@ -239,8 +243,8 @@ pub struct Guards {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trial {
     #[default]
-    No,
-    Goes,
+    Inactive,
+    Active,
     /// The trial reached an action that could not be taken back, and went no further; the pipeline's states
     /// must be numbered anew.
     Failed,

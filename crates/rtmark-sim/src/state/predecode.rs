@@ -29,13 +29,13 @@ pub struct Decoder {
     pub landmarks: Option<Landmarks>,
     /// Whether the engine needs to know the distance of jumps that were not predicted: see
     /// [`crate::engine::slow`].
-    pub tells_leaps: bool,
+    pub stops_at_jumps: bool,
 }
 
 impl Decoder {
     /// Returns whether an instruction is in no block.
-    pub fn stands_alone(&self, slot: &Slot) -> bool {
-        self.tells_leaps && slot.leaps() || slot.is_landmark()
+    pub fn is_standalone(&self, slot: &Slot) -> bool {
+        self.stops_at_jumps && slot.is_indirect_jump() || slot.is_landmark()
     }
 
     /// Marks the slot at an address if it is a landmark.
@@ -47,7 +47,7 @@ impl Decoder {
             Group::Special | Group::Security | Group::Call | Group::Raise | Group::Wait => true,
             Group::ChangeState => true,
             Group::SpecialRegister => unguarded.op == Op::Msr,
-            _ => unguarded.leaps(),
+            _ => unguarded.is_indirect_jump(),
         };
         slot.observed(by_itself, landmarks.begins(address))
     }
@@ -103,7 +103,7 @@ impl CodePage for SlotPage {
 
 /// Code in RAM that has been overwritten since the engine last asked.
 #[derive(Debug, Default)]
-pub struct Overwritten {
+pub struct OverwrittenCode {
     /// Not every overwritten halfword is listed: any code in RAM may have changed.
     pub any: bool,
     /// The addresses of overwritten halfwords.
@@ -111,9 +111,9 @@ pub struct Overwritten {
 }
 
 /// The maximum number of halfwords listed individually.
-const TOLD: usize = 64;
+const MAX_LISTED: usize = 64;
 
-impl Overwritten {
+impl OverwrittenCode {
     /// Returns whether nothing was overwritten.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
@@ -125,7 +125,7 @@ impl Overwritten {
             return;
         }
         self.halfwords.push(halfword);
-        if self.halfwords.len() > TOLD {
+        if self.halfwords.len() > MAX_LISTED {
             self.add_all();
         }
     }
@@ -142,10 +142,10 @@ pub struct Predecoded {
     windows: Vec<Window<SlotPage>>,
     pub decoder: Decoder,
     /// The instructions that watches replace, as far as they have been reached.
-    beneath_watches: BTreeMap<u32, Slot>,
+    watched_instructions: BTreeMap<u32, Slot>,
     /// How often everything has been invalidated.
     epoch: u32,
-    pub overwritten: Overwritten,
+    pub overwritten: OverwrittenCode,
 }
 
 impl Clone for Predecoded {
@@ -154,9 +154,9 @@ impl Clone for Predecoded {
         Self {
             windows: self.windows.clone(),
             decoder: self.decoder.clone(),
-            beneath_watches: self.beneath_watches.clone(),
+            watched_instructions: self.watched_instructions.clone(),
             epoch: self.epoch,
-            overwritten: Overwritten::default(),
+            overwritten: OverwrittenCode::default(),
         }
     }
 }
@@ -166,19 +166,19 @@ impl Predecoded {
         Self {
             windows: Window::of(soc),
             decoder,
-            beneath_watches: BTreeMap::new(),
+            watched_instructions: BTreeMap::new(),
             epoch: 0,
-            overwritten: Overwritten::default(),
+            overwritten: OverwrittenCode::default(),
         }
     }
 
     /// Returns the instruction that a watch replaces.
-    pub fn beneath_watch(&mut self, bus: &Bus, address: u32) -> Slot {
-        if let Some(known) = self.beneath_watches.get(&address) {
+    pub fn watched_instruction(&mut self, bus: &Bus, address: u32) -> Slot {
+        if let Some(known) = self.watched_instructions.get(&address) {
             return *known;
         }
         let slot = self.decoder.decode_guarded(bus, address).unwrap_or(Slot::undefined(2));
-        self.beneath_watches.insert(address, slot);
+        self.watched_instructions.insert(address, slot);
         slot
     }
 
@@ -218,14 +218,14 @@ impl Predecoded {
             }
         }
         if forgot {
-            self.beneath_watches.clear();
+            self.watched_instructions.clear();
         }
         forgot
     }
 
     /// Invalidates the code in RAM, after a reset.
     pub fn forget_own(&mut self) {
-        self.beneath_watches.clear();
+        self.watched_instructions.clear();
         self.windows.iter_mut().for_each(Window::forget_own);
         self.overwritten.add_all();
     }
@@ -233,8 +233,8 @@ impl Predecoded {
     /// Invalidates everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
-        self.overwritten = Overwritten::default();
-        self.beneath_watches.clear();
+        self.overwritten = OverwrittenCode::default();
+        self.watched_instructions.clear();
         self.windows.iter_mut().for_each(Window::forget);
     }
 

@@ -49,7 +49,7 @@ pub enum LoadError {
 /// An address that belongs to no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no memory at {0:#010x}")]
-pub struct NoMemory(pub u32);
+pub struct UnmappedAddress(pub u32);
 
 /// A register, for [`Machine::register`](crate::Machine::register) and
 /// [`Machine::set_register`](crate::Machine::set_register).
@@ -116,7 +116,7 @@ impl Register {
     /// Returns the register that has this role in a calling convention; a register given by number or name
     /// is returned unchanged.
     #[must_use]
-    pub const fn by(self, convention: Convention) -> Self {
+    pub const fn in_convention(self, convention: Convention) -> Self {
         match self {
             Self::Sp => Self::R(convention.sp),
             Self::Link => Self::R(convention.link),

@@ -45,12 +45,12 @@ pub struct Hit {
     /// Handlers of external interrupts entered before it.
     pub interrupts: u64,
     /// Cycles spent up to it on anything besides instructions.
-    pub besides: Besides,
+    pub overhead: Overhead,
 }
 
 /// What takes cycles besides the execution of instructions, since reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Besides {
+pub struct Overhead {
     /// Cycles for which memories and devices have made the core wait. A pipeline may have hidden some of
     /// them. What its fetches wait for a slow memory is not included.
     pub waited: Cycles,
@@ -65,7 +65,7 @@ pub struct Besides {
 pub struct Counts {
     pub cycle: u64,
     pub instructions: u64,
-    pub besides: Besides,
+    pub overhead: Overhead,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -120,7 +120,7 @@ impl Watches {
                 instructions: Instructions(now.instructions),
                 ticks: self.ticks,
                 interrupts: self.interrupts,
-                besides: now.besides,
+                overhead: now.overhead,
             });
             self.masking.watch_hit();
             self.empty |= self.empties.contains(&WatchId(at as u32));

@@ -17,13 +17,13 @@ pub enum Multiplier {
     Iterative,
 }
 
-/// Classifies an instruction; `behind` is the halfword that follows it.
+/// Classifies an instruction; `following` is the halfword that follows it.
 #[expect(clippy::too_many_lines, reason = "a table: an arm a group of operations")]
-pub fn classify(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
+pub fn classify(slot: &Slot, following: u16, multiplier: Multiplier) -> Step {
     let wide = slot.size() == 4;
     let mut step = Step { unit: Unit::Alu, ..Step::default() };
     let mut traits = if wide { has::WIDE } else { 0 };
-    if behind >> 8 == 0xBF && behind & 0xF != 0 {
+    if following >> 8 == 0xBF && following & 0xF != 0 {
         traits |= has::IT_FOLLOWS;
     }
     let bit = |register: u8| 1u16 << (register & 15);

@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_hides_what_other_buses_carry() {
+    fn stacking_hides_traffic_on_other_buses() {
         // DWT_EXCCNT of a CC2650 with vectors in GPRAM.
         assert_eq!(entry(at(CoreBus::Code, 0), CoreBus::Code, 0).through, 9);
         assert_eq!(leave(at(CoreBus::System, 0), CoreBus::Code).through, 9);
     }
 
     #[test]
-    fn what_shares_the_stacks_bus_is_let_in_between() {
+    fn vector_reads_on_the_stacks_bus_are_interleaved_with_stacking() {
         // DWT_EXCCNT of a CC2650 with vectors in SRAM, with the handler there too, and back to code
         // there.
         assert_eq!(entry(at(CoreBus::System, 0), CoreBus::Code, 0).through, 11);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_waits_for_the_fetches_that_are_under_way() {
+    fn vector_reads_wait_for_outstanding_fetches() {
         // Vector and handler in flash with two wait states: measured 9 cycles with the bus free,
         // and up to 12 while code is fetched. The handler's own waits are left out here.
         let free = entry(at(CoreBus::Code, 2), CoreBus::Code, 0);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn chaining_takes_six_cycles_and_the_vectors_waits() {
+    fn tail_chaining_takes_six_cycles_plus_vector_waits() {
         assert_eq!(chain(at(CoreBus::Code, 0)).through, 6);
         assert_eq!(chain(at(CoreBus::Code, 2)).through, 8);
         assert_eq!(chain(at(CoreBus::Code, 2)).refilled(), 3);

@@ -18,7 +18,8 @@ mod score;
 
 pub use dual::{NOT_TAKEN, Predictor};
 pub use flash::{
-    Change, FetchState, LineCame, LineMemories, LineMemory, Lookahead, Setting, SlowLines, Switch,
+    Change, FetchState, LineInserted, LineMemories, LineMemory, Lookahead, Setting, SlowLines,
+    Switch,
 };
 pub use pipeline::Rule;
 pub use score::Score;
@@ -86,7 +87,7 @@ pub struct Rules {
     pub unaligned_load: u8,
     /// Whether branches are predicted from their history, which is then part of the machine's
     /// state.
-    pub foresees: bool,
+    pub predicts_branches: bool,
     /// The cycles of a pipeline refill after a branch.
     pub refill: u8,
     /// The extra cycles of a refill whose target was loaded from memory.

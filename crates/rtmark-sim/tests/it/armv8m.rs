@@ -56,7 +56,7 @@ fn a_stack_pointer_does_not_go_below_its_limit() {
 }
 
 #[test]
-fn what_keeps_to_the_limit_is_no_fault() {
+fn stacks_within_the_limit_do_not_fault() {
     let (top, limit) = (RAM + 0x400, RAM + 0x300);
     // sub sp, #0x100: onto the limit. A load or a store through the pointer without
     // write-back may go anywhere: ldr r0, [sp, #-4] is written as a negative offset.
@@ -68,7 +68,7 @@ fn what_keeps_to_the_limit_is_no_fault() {
 }
 
 #[test]
-fn limits_are_those_of_the_stack_in_use_and_multiples_of_eight() {
+fn stack_limits_apply_to_the_stack_in_use_and_are_multiples_of_eight() {
     let mut firmware = Firmware::new();
     firmware.set(0, RAM + 0x307).msr(MSPLIM, 0).msr(PSPLIM, 0).mrs(4, MSPLIM).mrs(5, PSPLIM);
     // The main stack lies above; a process stack pointer below its limit is not in use.
@@ -109,7 +109,7 @@ fn limits_can_be_ignored_while_hard_fault_is_handled() {
 }
 
 #[test]
-fn unaligned_acquires_and_releases_fault_whatever_ccr_says() {
+fn unaligned_acquires_and_releases_fault_regardless_of_ccr() {
     // C2.4: LDA, LDAH, STL, STLH and the exclusives are always aligned.
     for (second, faults) in [(0x0FAFu16, true), (0x0F9F, true), (0x0F8F, false)] {
         for first in [0xE8D1u16, 0xE8C1] {
@@ -147,7 +147,7 @@ fn non_secure_state_is_a_secure_fault() {
 }
 
 #[test]
-fn test_target_tells_of_the_mpu() {
+fn test_target_reports_mpu_regions() {
     // D1.2, TT_RESP: one region, read-only, as number 2; the rest by the default map.
     let mut firmware = Firmware::new();
     firmware.store(0xE000_ED98, 2).store(0xE000_ED9C, RAM | 0b110).store(0xE000_EDA0, RAM | 0xFE1);
@@ -164,7 +164,7 @@ fn test_target_tells_of_the_mpu() {
 }
 
 #[test]
-fn floating_point_state_is_the_secure_programs() {
+fn floating_point_state_can_be_secure() {
     // CONTROL.SFPA follows FPCA, and stands in the stacked status (B3.19, RETPSR).
     let mut firmware = Firmware::new();
     firmware.fpu().mrs(4, CONTROL).op(&[0xEE30, 0x0A00]).mrs(5, CONTROL); // vadd.f32 s0, s0, s0
@@ -186,7 +186,7 @@ fn floating_point_state_is_the_secure_programs() {
 }
 
 #[test]
-fn all_registers_are_stacked_when_they_are_secret() {
+fn secure_frames_stack_all_registers() {
     // FPCCR.TS: S16 to S31 too, 0xA8 bytes in all (B3.19); they do not outlive their
     // being stored.
     let mut firmware = Firmware::new();
@@ -220,7 +220,7 @@ fn returns_are_checked_against_the_frame() {
 }
 
 #[test]
-fn handler_mode_returns_by_other_addresses_than_armv7m() {
+fn handler_mode_returns_by_armv8m_exc_return_values() {
     // B3.20: EXC_RETURN begins with 0xFF; 0xF1… is an address like any other, where
     // nothing may be executed. In thread mode 0xFFFFFFFF is one, too.
     let mut firmware = Firmware::new();

@@ -12,7 +12,7 @@ fn alias(address: u32, bit: u32) -> u32 {
 }
 
 #[test]
-fn bits_of_ram_are_words_of_their_own() {
+fn ram_bits_have_alias_words() {
     for &core in CORES {
         let mut firmware = Firmware::new();
         firmware.store(RAM + 0x100, 0x8000_0002).load(2, alias(RAM + 0x100, 1));
@@ -29,7 +29,7 @@ fn bits_of_ram_are_words_of_their_own() {
 }
 
 #[test]
-fn bytes_and_halfwords_of_an_alias_are_the_bit_too() {
+fn bytes_and_halfwords_of_an_alias_access_the_bit() {
     let mut firmware = Firmware::new();
     firmware.store(RAM, 0x0000_FF00).set(0, alias(RAM, 8)).op(&[0x7802, 0x8803]); // ldrb, ldrh
     firmware.set(0, alias(RAM, 0)).set(1, 1).op(&[0x7001]).set(0, alias(RAM, 9)).set(1, 0);
@@ -41,7 +41,7 @@ fn bytes_and_halfwords_of_an_alias_are_the_bit_too() {
 }
 
 #[test]
-fn code_that_bits_of_an_alias_change_is_decoded_anew() {
+fn code_changed_through_an_alias_is_decoded_again() {
     let mut firmware = Firmware::new();
     // adds r7, #1 in RAM becomes adds r7, #5 by one bit; then bx lr.
     firmware.set(7, 0).store(RAM, 0x4770_3701).set(6, RAM | 1).op(&[0x47B0]);
@@ -70,7 +70,7 @@ fn a_soc_may_have_no_bit_bands() {
 }
 
 #[test]
-fn an_alias_of_nothing_is_a_bus_error_of_the_alias() {
+fn aliases_of_unmapped_memory_fault_at_the_alias_address() {
     let mut firmware = Firmware::new();
     firmware.store(SHCSR, 1 << 17).set(0, alias(RAM + 0x8000, 3)).op(&[0x6801]).forever();
     firmware.handler(5).mark("bus fault").load(4, CFSR).load(5, BFAR).forever();
@@ -80,7 +80,7 @@ fn an_alias_of_nothing_is_a_bus_error_of_the_alias() {
 }
 
 #[test]
-fn the_protection_unit_sees_the_alias() {
+fn the_protection_unit_checks_the_alias_address() {
     for (base, names) in [(0x2200_0000, &["mem manage"][..]), (RAM + 0x1000, &["beyond"])] {
         let mut firmware = Firmware::new();
         firmware.region(0, 0, 0x8000_0000, 3, 0).region(1, base, 0x1000, 0, 0);
@@ -111,7 +111,7 @@ fn between(core: CoreKind, instructions: &[u16]) -> u32 {
 }
 
 #[test]
-fn a_bit_is_read_before_it_is_written() {
+fn alias_writes_read_the_word_first() {
     const STORE: [u16; 2] = [0xF8C4, 0x7000]; // str.w r7, [r4]
     const LOAD: [u16; 2] = [0xF8D4, 0x6000]; // ldr.w r6, [r4]
     const STORE_BIT: [u16; 2] = [0xF8C5, 0x7004];

@@ -198,12 +198,12 @@ fn end(machine: &Machine) -> (Cycles, u64, Vec<u32>) {
     (machine.cycles(), machine.instructions().0, registers)
 }
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
 #[test]
-fn cycles_do_not_depend_on_which_ram_is_quick() {
+fn cycles_do_not_depend_on_which_ram_is_cached_by_the_engine() {
     let slow = MemoryTiming { wait_states: 2, line_bytes: 8, ..MemoryTiming::default() };
     let unbuffered = MemoryTiming { line_buffer: false, line_bytes: 4, ..slow };
     for core in [CoreKind::CortexM3, CoreKind::CortexM4] {
@@ -217,7 +217,7 @@ fn cycles_do_not_depend_on_which_ram_is_quick() {
                     let mut observed = plain.clone();
                     plain.run(Cycles(6_000));
                     plain.settle();
-                    observed.run_observed(Cycles(6_000), &mut Nobody);
+                    observed.run_observed(Cycles(6_000), &mut NullObserver);
                     observed.settle();
                     ends.extend([end(&plain), end(&observed)]);
                 }

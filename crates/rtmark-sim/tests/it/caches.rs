@@ -46,7 +46,7 @@ fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {
 }
 
 #[test]
-fn a_pass_from_emptied_caches_is_like_the_first() {
+fn a_pass_after_emptying_caches_equals_the_first() {
     for &core in CoreKind::CORTEX_M {
         let (kept, emptied) = (passes(core, false), passes(core, true));
         assert!(kept.len() > 5 && emptied.len() > 5, "{core}: {kept:?} {emptied:?}");
@@ -83,7 +83,7 @@ fn eight_rounds(lines: u16, waits: u8, before: impl Fn(&mut Machine)) -> u64 {
 }
 
 #[test]
-fn a_cortex_m7_fetches_from_caches_that_its_program_has_switched_on() {
+fn a_cortex_m7_fetches_from_enabled_caches() {
     const WAITS: u64 = 18;
     let on = |machine: &mut Machine| switch_on(CoreKind::CortexM7, machine);
     let free = eight_rounds(64, 0, |_| {});

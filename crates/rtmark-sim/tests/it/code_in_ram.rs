@@ -94,7 +94,7 @@ fn window(accesses: &[Access]) -> Vec<u16> {
 }
 
 #[test]
-fn accesses_that_are_not_aligned_keep_fetches_off_the_bus() {
+fn unaligned_accesses_delay_fetches() {
     // As a CC2652 took with code and data in SRAM, its write buffer off.
     let measured: &[(&[Access], u32)] = &[
         (&[], 2),
@@ -134,7 +134,7 @@ fn accesses_that_are_not_aligned_keep_fetches_off_the_bus() {
 }
 
 #[test]
-fn a_bit_that_is_read_turns_a_fetch_back() {
+fn a_bit_band_read_cancels_a_fetch() {
     const LOAD: u16 = 0x6842; // ldr r2, [r0, #4]
     const AGAIN: u16 = 0x6843;
     const ADD: u16 = 0x4409; // add r1, r1
@@ -157,7 +157,7 @@ fn a_bit_that_is_read_turns_a_fetch_back() {
 }
 
 #[test]
-fn a_buffered_store_costs_no_more_than_another() {
+fn buffered_stores_cost_no_more_than_unbuffered_ones() {
     let accesses: Vec<Access> = (0..4)
         .flat_map(|offset| [word(offset), half(offset), store(offset), store_half(offset)])
         .collect();

@@ -83,7 +83,7 @@ fn cycles(actlr: u32, words: &[u32]) -> u64 {
 }
 
 #[test]
-fn it_takes_the_cycles_of_its_manuals() {
+fn cycles_match_the_manuals() {
     let text = include_str!("timing/cortex-r5.txt");
     let (mut actlr, mut cases, mut wrong) = (0, 0, String::new());
     for (at, line) in text.lines().enumerate() {
@@ -136,7 +136,7 @@ fn last_loop(rounds: u32, actlr: u32) -> u64 {
 }
 
 #[test]
-fn the_end_of_a_loop_is_foreseen_up_to_31_rounds() {
+fn loop_exits_are_predicted_up_to_31_iterations() {
     // A round is a cycle and the branch's.
     for (rounds, mistakes) in [(10, 0), (31, 0), (40, 1)] {
         assert_eq!(last_loop(rounds, ALL), 1 + 2 * u64::from(rounds) + 7 * mistakes, "{rounds}");
@@ -168,7 +168,7 @@ fn returns(depth: u32, actlr: u32) -> Vec<u64> {
 }
 
 #[test]
-fn four_returns_are_foreseen() {
+fn four_returns_are_predicted() {
     let deep = returns(4, ALL);
     assert_eq!(deep[..4], [1, 1, 1, 1], "{deep:?}");
     let deeper = returns(5, ALL);
@@ -197,7 +197,7 @@ fn from_ddr(sctlr: u32, words: &[u32], rounds: usize) -> Vec<u64> {
 }
 
 #[test]
-fn caches_hold_what_has_been_read_once() {
+fn caches_hold_lines_read_before() {
     // ldr r0, [r2]; add r3, r0, r0; b begin
     let words = [0xE592_0000, 0xE080_3000, 0xEAFF_FFFC];
     let warm = from_ddr(I | D, &words, 3);
@@ -218,7 +218,7 @@ fn caches_hold_what_has_been_read_once() {
 }
 
 #[test]
-fn exceptions_save_where_they_return_to() {
+fn exceptions_save_their_return_address() {
     // svc #0 at START; the vector, at 8 once they are low, is `b .`
     let mut machine = machine(ALL, &[0xEF00_0000]);
     let sctlr_low = [0xEE11_0F10, 0xE3C0_0A02, 0xEE01_0F10, 0xE59F_F000, 0, START];
@@ -232,7 +232,7 @@ fn exceptions_save_where_they_return_to() {
 }
 
 #[test]
-fn faults_stop_the_run_and_say_where() {
+fn faults_stop_the_run_and_report_the_location() {
     let cases: [(u32, FaultKind); 4] = [
         (0xE7F0_00F0, FaultKind::UndefinedInstruction),
         // ldr r1, [r11]: nothing is at 1000000 but for a million; ldrd r8, r9, [r2, #1]
@@ -255,7 +255,7 @@ fn faults_stop_the_run_and_say_where() {
 }
 
 #[test]
-fn an_interrupt_reaches_its_handler_and_is_acknowledged() {
+fn interrupts_reach_their_handler_and_are_acknowledged() {
     let mut machine = machine(ALL, &[0xF108_0080, STAY]);
     // cpsie i; b . Vectors are low: bit 13 of SCTLR is cleared first.
     let clear = [0xEE11_0F10, 0xE3C0_0A02, 0xEE01_0F10, 0xE59F_F000, 0, START];
@@ -296,7 +296,7 @@ fn an_interrupt_reaches_its_handler_and_is_acknowledged() {
 }
 
 #[test]
-fn an_interrupt_of_software_is_told_from_those_of_peripherals() {
+fn software_interrupts_are_distinguished_from_peripheral_ones() {
     // cpsie i; b . Then as above, with SGI 3 that the program itself makes pending for its core.
     let mut machine = machine(ALL, &[0xF108_0080, STAY]);
     let clear = [0xEE11_0F10, 0xE3C0_0A02, 0xEE01_0F10, 0xE59F_F000, 0, START];
@@ -320,7 +320,7 @@ fn an_interrupt_of_software_is_told_from_those_of_peripherals() {
 /// CPSR.F masks what comes as FIQ, CPSR.I does not: it goes into the handler of another interrupt, has
 /// registers of its own, and returns there (DDI 0406, B1.8.3 and B1.9.11).
 #[test]
-fn a_fast_interrupt_goes_into_the_handler_of_another() {
+fn fiq_preempts_irq_handlers() {
     let mut machine = Machine::new(&soc());
     let mut poke = |at: u32, words: &[u32]| {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -351,7 +351,7 @@ fn a_fast_interrupt_goes_into_the_handler_of_another() {
     assert_eq!(machine.handler_of(fast), Ok(0x1C));
     // After reset FIQ is masked, and what comes by it waits.
     assert_eq!(
-        (machine.holds_back(slow), machine.holds_back(fast)),
+        (machine.interrupt_blocker(slow), machine.interrupt_blocker(fast)),
         (None, Some(Blocker::FastMask))
     );
     let watches = [0x100, 0x158, 0x1C].map(|at| machine.watch(Watch::Execute(at)));
@@ -370,7 +370,7 @@ fn a_fast_interrupt_goes_into_the_handler_of_another() {
     assert_eq!((machine.register(Register::R(8)), machine.register(Register::R(11))), (5, 0));
     assert_eq!(machine.register(Register::Pc), 0x15C);
     assert_eq!(machine.register(Register::Xpsr) & 0xDF, 0x92, "in IRQ mode, with IRQ masked");
-    assert_eq!(machine.holds_back(fast), None);
+    assert_eq!(machine.interrupt_blocker(fast), None);
 }
 
 /// Has the program store a word.
@@ -383,17 +383,17 @@ fn store(machine: &mut Machine, address: u32, value: u32) {
 }
 
 #[test]
-fn a_clone_runs_on_as_the_original_would() {
+fn clones_continue_like_the_original() {
     let words = [0xE592_0000, 0xE080_3000, 0xE351_0000, 0x1AFF_FFFB, STAY];
     let mut machine = machine(0, &words);
     machine.run(Cycles(300));
-    let mut twin = machine.clone();
-    assert_eq!(machine.run(Cycles(5000)), twin.run(Cycles(5000)));
-    assert_eq!((machine.cycles(), machine.instructions()), (twin.cycles(), twin.instructions()));
+    let mut copy = machine.clone();
+    assert_eq!(machine.run(Cycles(5000)), copy.run(Cycles(5000)));
+    assert_eq!((machine.cycles(), machine.instructions()), (copy.cycles(), copy.instructions()));
 }
 
 #[test]
-fn what_the_pipeline_remembers_changes_no_cycle() {
+fn memoization_changes_no_cycle() {
     // A loop of 40 rounds: multiply and add, a division by what it gives, loads that depend on it and
     // cross 64 bits, a list, a store, an addition that is skipped in every other round, a call.
     let words = [
@@ -468,7 +468,7 @@ fn elf(profile: Option<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn images_for_other_cores_are_refused() {
+fn images_for_other_cores_are_rejected() {
     let load = |profile, soc: &Soc| {
         let image = Image::from_elf(&elf(profile)).expect("an image");
         Machine::new(soc).load(&image)
@@ -486,7 +486,7 @@ fn images_for_other_cores_are_refused() {
 }
 
 #[test]
-fn socs_with_what_has_no_model_are_refused() {
+fn socs_with_unmodelled_parts_are_rejected() {
     let text = include_str!("../../../../socs/zynqmp-r5.toml");
     let refused = |from: &str, to: &str| {
         assert!(text.contains(from));

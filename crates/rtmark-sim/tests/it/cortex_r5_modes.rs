@@ -4,7 +4,7 @@
 use rtmark_sim::{Cycles, Machine, Register, Soc, Stop, Watch};
 
 use crate::support::Random;
-use crate::support::landmarks::{Nobody, assert_told_alike, borders};
+use crate::support::landmarks::{NullObserver, assert_same_events, borders};
 
 /// Where programs begin: in DDR, and in tightly coupled memory, which can be written.
 const DDR: u32 = 0x0010_0000;
@@ -281,7 +281,7 @@ fn in_steps(mut machine: Machine, last: u32) -> End {
 }
 
 fn observed(mut machine: Machine) -> End {
-    let stop = machine.run_observed(UNTIL, &mut Nobody);
+    let stop = machine.run_observed(UNTIL, &mut NullObserver);
     end(&machine, stop)
 }
 
@@ -307,7 +307,7 @@ fn agrees(program: &Program, seed: u64) -> (u64, u64) {
     assert_eq!(in_steps(machine.clone(), program.end()), whole, "steps, {seed}");
     assert_eq!(observed(machine.clone()), whole, "observed, {seed}");
     let borders = borders(&mut Random::new(seed), &[0, DDR, COUPLED]);
-    let executed = assert_told_alike(&machine, &borders, UNTIL, &format!("landmarks, {seed}"));
+    let executed = assert_same_events(&machine, &borders, UNTIL, &format!("landmarks, {seed}"));
     assert!(executed.alone < executed.every, "{seed}");
     assert_eq!(in_pieces(machine.clone(), 97, false), whole, "pieces, {seed}");
     assert_eq!(in_pieces(machine.clone(), 1_013, true), whole, "copies, {seed}");
@@ -319,7 +319,7 @@ fn agrees(program: &Program, seed: u64) -> (u64, u64) {
 }
 
 #[test]
-fn random_programs_come_to_the_same_in_every_way() {
+fn random_programs_are_equal_in_every_mode() {
     let (mut executed, mut taken) = (0, 0);
     for seed in 0..40 {
         let begin = if seed % 2 == 0 { DDR } else { COUPLED };
@@ -333,7 +333,7 @@ fn random_programs_come_to_the_same_in_every_way() {
 
 /// A program of T32 with IT blocks, calls in both directions, and a list: the same.
 #[test]
-fn blocks_of_conditions_come_to_the_same_in_every_way() {
+fn it_blocks_are_equal_in_every_mode() {
     let halves: &[u16] = &[
         0x1C5B, // start: adds r3, r3, #1
         0xF013, 0x0F03, // tst r3, #3

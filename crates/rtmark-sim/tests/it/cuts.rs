@@ -25,9 +25,9 @@ const CORES: [CoreKind; 5] = [
     CoreKind::CortexM0Plus,
 ];
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
 /// What a run has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,11 @@ impl State {
         Self {
             stop,
             cycles: machine.cycles(),
-            counts: [machine.instructions().0, machine.gave_way().0, machine.exceptions_taken()],
+            counts: [
+                machine.instructions().0,
+                machine.abandoned_instructions().0,
+                machine.exceptions_taken(),
+            ],
             registers,
             ram: machine.peek(RAM, 0x4000),
         }
@@ -90,7 +94,7 @@ fn cut_everywhere(machine: &Machine, what: &str) -> u64 {
         let mut observed = before.clone();
         for cut in from + 1..=from + WINDOW {
             let mut machine = before.clone();
-            let stop = observed.run_observed(Cycles(cut), &mut Nobody);
+            let stop = observed.run_observed(Cycles(cut), &mut NullObserver);
             let there = State::of(&observed, stop);
             State::after(&mut machine, cut).assert_is(&there, || format!("{what} at {cut}"));
             if there.stop != Stop::Limit {
@@ -116,34 +120,34 @@ fn cut_programs(core: CoreKind, first: u64) {
 }
 
 #[test]
-fn a_cortex_m3_goes_on_wherever_it_is_cut() {
+fn a_cortex_m3_can_be_stopped_at_any_cycle() {
     cut_programs(CoreKind::CortexM3, 300);
 }
 
 #[test]
-fn a_cortex_m4f_goes_on_wherever_it_is_cut() {
+fn a_cortex_m4f_can_be_stopped_at_any_cycle() {
     cut_programs(CoreKind::CortexM4F, 320);
 }
 
 #[test]
-fn a_cortex_m33_goes_on_wherever_it_is_cut() {
+fn a_cortex_m33_can_be_stopped_at_any_cycle() {
     cut_programs(CoreKind::CortexM33, 340);
 }
 
 #[test]
-fn a_cortex_m7_goes_on_wherever_it_is_cut() {
+fn a_cortex_m7_can_be_stopped_at_any_cycle() {
     cut_programs(CoreKind::CortexM7, 380);
 }
 
 #[test]
-fn a_cortex_m0plus_goes_on_wherever_it_is_cut() {
+fn a_cortex_m0plus_can_be_stopped_at_any_cycle() {
     cut_programs(CoreKind::CortexM0Plus, 360);
 }
 
 /// A register says how slow flash is, which the file does not say: the target of a jump takes longer
 /// to be fetched than the time before an interrupt in which instructions are looked at one by one.
 #[test]
-fn a_jump_goes_on_wherever_its_fetch_is_cut() {
+fn runs_can_be_stopped_during_a_jumps_fetch() {
     const ACR: u32 = 0x4000_0000;
     for core in CORES {
         let soc = Soc::from_toml(&format!(
@@ -191,7 +195,7 @@ fn a_jump_goes_on_wherever_its_fetch_is_cut() {
 /// What a device will do is seen by letting a copy of it: its interrupts come no other way wherever
 /// runs are cut.
 #[test]
-fn a_timers_interrupts_come_wherever_runs_are_cut() {
+fn timer_interrupts_do_not_depend_on_where_runs_stop() {
     const TIM2: u32 = 0x4000_0000;
     let socs = [
         include_str!("../../../../socs/stm32f100.toml"),

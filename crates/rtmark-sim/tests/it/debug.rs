@@ -12,7 +12,7 @@ const MONITOR_PRIORITY: u32 = SHPR3;
 const BKPT: u16 = 0xBE01;
 
 #[test]
-fn breakpoints_are_the_monitors_where_it_is_enabled() {
+fn breakpoints_enter_the_monitor_if_enabled() {
     // C1.4.1 and C1.6.5: also under the policy that stops at breakpoints.
     for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
         let mut firmware = Firmware::new();
@@ -31,7 +31,7 @@ fn breakpoints_are_the_monitors_where_it_is_enabled() {
 }
 
 #[test]
-fn a_breakpoint_that_the_monitor_cannot_take_is_a_hard_fault() {
+fn breakpoints_the_monitor_cannot_take_are_hard_faults() {
     // C1.4.1: HFSR.DEBUGEVT, whether the monitor is off or not urgent enough.
     for (control, priority) in [(0, 0), (MON_EN, 0x80)] {
         let mut firmware = Firmware::new();
@@ -47,7 +47,7 @@ fn a_breakpoint_that_the_monitor_cannot_take_is_a_hard_fault() {
 }
 
 #[test]
-fn the_monitor_is_pended_by_software() {
+fn software_can_pend_the_monitor() {
     // C1.6.5: MON_PEND, which is pending whether enabled or not.
     let mut firmware = Firmware::new();
     firmware.store(DEMCR, MON_PEND).nops(4).load(4, DEMCR).store(DEMCR, 0).load(5, DEMCR);
@@ -59,14 +59,14 @@ fn the_monitor_is_pended_by_software() {
     assert_eq!([4, 5, 6].map(|number| running.r(number)), [MON_PEND, 0, MON_EN]);
 }
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
 /// A stop is no fault: it ends the run also where faults are the program's own to handle, in every
 /// way to run. In an IT block it does so where the instruction would be executed.
 #[test]
-fn runs_stop_whoever_handles_faults() {
+fn fault_stops_do_not_depend_on_the_handler() {
     const PLAIN: &[u16] = &[NOP];
     const PASSES: &[u16] = &[0x2000, 0x2800, 0xBF04]; // movs r0, #0; cmp r0, #0; itt eq
     const FAILS: &[u16] = &[0x2000, 0x2800, 0xBF0C]; // ite eq
@@ -93,7 +93,7 @@ fn runs_stop_whoever_handles_faults() {
             let stop = machine.run(Cycles(100));
             let expected = if stops { Stop::Breakpoint(there) } else { Stop::Limit };
             assert_eq!(stop, expected, "{what}");
-            assert_eq!(observed.run_observed(Cycles(100), &mut Nobody), expected, "{what}");
+            assert_eq!(observed.run_observed(Cycles(100), &mut NullObserver), expected, "{what}");
             assert_eq!(machine.cycles(), observed.cycles(), "{what}");
             let executed = if stops { 0 } else { machine.register(Register::R(1)) };
             assert_eq!(machine.register(Register::R(1)), executed, "{what}");

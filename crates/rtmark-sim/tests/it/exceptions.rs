@@ -29,7 +29,7 @@ fn two_interrupts(first: u32, second: u32) -> Firmware {
 }
 
 #[test]
-fn an_interrupt_takes_the_cycles_of_the_manual() {
+fn interrupt_entry_takes_the_manuals_cycles() {
     for &core in CoreKind::CORTEX_M {
         let entry = entry(core);
         let mut firmware = Firmware::new();
@@ -50,11 +50,11 @@ fn an_interrupt_takes_the_cycles_of_the_manual() {
 }
 
 #[test]
-fn an_interrupt_waits_for_the_instruction_that_executes() {
+fn interrupts_wait_for_the_current_instruction() {
     // An interrupt in any cycle of an LDR is taken after it, on a core whose manual says no
     // more. What gives way to interrupts is in give_way.rs, and so are loads of the Cortex-M3
     // and M4.
-    for &core in CoreKind::CORTEX_M.iter().filter(|core| way(**core) == 0) {
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| interrupt_delay(**core) == 0) {
         let mut firmware = Firmware::new();
         firmware
             .enable(1)
@@ -84,10 +84,10 @@ fn an_interrupt_waits_for_the_instruction_that_executes() {
 }
 
 #[test]
-fn a_load_whose_address_is_on_the_bus_gives_way() {
+fn loads_in_their_address_phase_are_abandoned() {
     // As a CC2650 does: interrupts that come to the core in a load's first cycle or a cycle
     // later are taken at once, and the load begins anew; from then on it completes.
-    for core in CoreKind::CORTEX_M.iter().copied().filter(|core| way(*core) > 0) {
+    for core in CoreKind::CORTEX_M.iter().copied().filter(|core| interrupt_delay(*core) > 0) {
         let mut firmware = Firmware::new();
         firmware.enable(1).set(0, RAM).nops(4).mark("long").op(&[0x6801]);
         firmware.op(&[0x46C0; 50]).forever();
@@ -97,7 +97,7 @@ fn a_load_whose_address_is_on_the_bus_gives_way() {
         let long = trial.cycle("long");
         for comes in long - 2..long + 4 {
             let mut running = firmware.on(core);
-            running.machine.pend_interrupt(0, Cycles(comes - way(core)));
+            running.machine.pend_interrupt(0, Cycles(comes - interrupt_delay(core)));
             running.run(200);
             assert_eq!(running.cycle("handler"), comes + 9, "{core}: comes in {comes}");
             let before = running.names().first() == Some(&"long");
@@ -109,7 +109,7 @@ fn a_load_whose_address_is_on_the_bus_gives_way() {
 }
 
 #[test]
-fn the_frame_holds_what_a_call_may_change() {
+fn the_frame_holds_the_caller_saved_registers() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.set(0, 0x101).set(1, 0x202).set(2, 0x303).set(3, 0x404);
@@ -131,7 +131,7 @@ fn the_frame_holds_what_a_call_may_change() {
 }
 
 #[test]
-fn a_stack_that_is_off_by_a_word_is_aligned_and_put_back() {
+fn misaligned_stacks_are_aligned_and_restored() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xB081, 0xDF00]).mark("after").forever(); // sub sp, #4; svc
@@ -146,7 +146,7 @@ fn a_stack_that_is_off_by_a_word_is_aligned_and_put_back() {
 }
 
 #[test]
-fn the_more_urgent_one_nests_and_the_other_waits() {
+fn more_urgent_interrupts_nest_and_others_wait() {
     for &core in CoreKind::CORTEX_M {
         let mut running = two_interrupts(0x80, 0x40).on(core);
         running.run(100);
@@ -171,7 +171,7 @@ fn the_more_urgent_one_nests_and_the_other_waits() {
 }
 
 #[test]
-fn a_handler_is_followed_by_the_next_without_unstacking() {
+fn handlers_tail_chain() {
     let mut running = two_interrupts(0x40, 0x40).on(M4F);
     running.run(100);
     let now = running.machine.cycles().0;
@@ -184,7 +184,7 @@ fn a_handler_is_followed_by_the_next_without_unstacking() {
 }
 
 #[test]
-fn a_late_arrival_takes_the_entry_over() {
+fn late_arrivals_take_over_the_entry() {
     for &core in CoreKind::CORTEX_M {
         let mut running = two_interrupts(0x80, 0x40).on(core);
         running.run(100);
@@ -205,7 +205,7 @@ fn a_late_arrival_takes_the_entry_over() {
 }
 
 #[test]
-fn primask_holds_back_all_but_nmi() {
+fn primask_blocks_all_but_nmi() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).op(&[CPSID_I]).store(NVIC_ISPR, 1).nops(10);
@@ -222,7 +222,7 @@ fn primask_holds_back_all_but_nmi() {
 }
 
 #[test]
-fn basepri_holds_back_what_is_not_more_urgent() {
+fn basepri_blocks_exceptions_that_are_not_more_urgent() {
     let mut firmware = Firmware::new();
     firmware.store(NVIC_IPR, 0x4080).enable(3).set(2, 0x80).msr(17, 2); // basepri
     firmware.store(NVIC_ISPR, 1).nops(5).mark("equal waits");
@@ -264,7 +264,7 @@ fn subpriorities_order_but_do_not_preempt() {
 }
 
 #[test]
-fn systick_interrupts_once_in_reload_plus_one_cycles() {
+fn systick_interrupts_every_reload_plus_one_cycles() {
     for &core in CoreKind::CORTEX_M {
         for reload in [99u32, 100, 1023] {
             let mut firmware = Firmware::new();
@@ -290,7 +290,7 @@ fn systick_interrupts_once_in_reload_plus_one_cycles() {
 }
 
 #[test]
-fn pendsv_waits_until_nothing_else_is_to_be_done() {
+fn pendsv_runs_after_all_other_exceptions() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.store(SHPR3, 0x00FF_0000); // PendSV is the least urgent
@@ -304,7 +304,7 @@ fn pendsv_waits_until_nothing_else_is_to_be_done() {
 }
 
 #[test]
-fn a_pended_exception_can_be_taken_back() {
+fn pended_exceptions_can_be_cleared() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[CPSID_I]).store(ICSR, 1 << 28).load(3, ICSR).store(ICSR, 1 << 27);
@@ -319,7 +319,7 @@ fn a_pended_exception_can_be_taken_back() {
 }
 
 #[test]
-fn the_supervisor_sees_the_calls_number_and_answers_in_r0() {
+fn supervisor_calls_pass_their_number_and_return_in_r0() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xDF37]).mark("after").forever();
@@ -332,7 +332,7 @@ fn the_supervisor_sees_the_calls_number_and_answers_in_r0() {
 }
 
 #[test]
-fn thread_mode_may_have_a_stack_of_its_own() {
+fn thread_mode_can_use_the_process_stack() {
     for &core in CoreKind::CORTEX_M {
         let process = RAM + 0x800;
         let mut firmware = Firmware::new();
@@ -353,7 +353,7 @@ fn thread_mode_may_have_a_stack_of_its_own() {
 }
 
 #[test]
-fn the_vector_table_moves() {
+fn the_vector_table_can_be_relocated() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         let table = RAM + 0x400;
@@ -368,7 +368,7 @@ fn the_vector_table_moves() {
 }
 
 #[test]
-fn masks_do_not_outlive_their_bits() {
+fn unimplemented_priority_bits_ignore_writes() {
     // B1.4.4: unimplemented priority bits read as zero and ignore writes.
     for (core, kept) in [(CoreKind::CortexM0Plus, 0xC0C0_C0C0), (M4F, 0xF0F0_F0F0u32)] {
         let mut firmware = Firmware::new();
@@ -381,7 +381,7 @@ fn masks_do_not_outlive_their_bits() {
 }
 
 #[test]
-fn a_program_may_ask_for_a_reset() {
+fn programs_can_request_a_reset() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.mark("start").nops(5).store(AIRCR, 0x05FA_0004).forever();
@@ -404,7 +404,7 @@ fn basepri_of(core: CoreKind, first: u32, then: u32) -> u32 {
 }
 
 #[test]
-fn basepri_max_compares_what_is_written() {
+fn basepri_max_compares_the_written_value() {
     // DDI 0403, B5.2.3: UInt(R[n]<7:0>) < UInt(BASEPRI<7:0>), before the bits are lost that the
     // soc has no priorities for: 1 becomes 0, which masks nothing. A CC2650 says so.
     for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
@@ -420,7 +420,7 @@ fn basepri_max_compares_what_is_written() {
 }
 
 #[test]
-fn returns_to_base_is_told_in_handlers_alone() {
+fn rettobase_is_set_only_in_handlers() {
     // DDI 0403, B3.2.4: whether another exception is active than the one that IPSR tells.
     const RETTOBASE: u32 = 1 << 11;
     for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {

@@ -18,7 +18,7 @@ fn firmware_of(fault: &Fault) -> Firmware {
 }
 
 #[test]
-fn the_run_stops_before_the_handler_and_says_what_and_where() {
+fn fault_stops_come_before_the_handler_and_report_cause_and_location() {
     for fault in FAULTS {
         for &core in fault.cores {
             let firmware = firmware_of(fault);
@@ -42,7 +42,7 @@ fn the_run_stops_before_the_handler_and_says_what_and_where() {
 }
 
 #[test]
-fn delivered_faults_reach_the_handler_with_their_frame_and_status() {
+fn delivered_faults_have_their_frame_and_status() {
     for fault in FAULTS {
         for &core in fault.cores {
             let firmware = firmware_of(fault);
@@ -69,7 +69,7 @@ fn delivered_faults_reach_the_handler_with_their_frame_and_status() {
 }
 
 #[test]
-fn a_branch_to_arm_code_faults_at_its_target() {
+fn branches_to_arm_code_fault_at_the_target() {
     // A4.1.1: bit 0 clear; the branch itself completes.
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
@@ -82,7 +82,7 @@ fn a_branch_to_arm_code_faults_at_its_target() {
 }
 
 #[test]
-fn code_beyond_memory_cannot_be_fetched() {
+fn fetches_outside_memory_fault() {
     for &core in CoreKind::CORTEX_M {
         // The last two are never executable, whatever is there (B3.1).
         for (target, kind) in [
@@ -104,7 +104,7 @@ fn code_beyond_memory_cannot_be_fetched() {
 }
 
 #[test]
-fn most_accesses_need_no_alignment_on_the_mainline() {
+fn most_unaligned_accesses_work_on_mainline_cores() {
     // A3.2.1: LDR, LDRH, STR, STRH and their kin.
     let mut firmware = Firmware::new();
     firmware.store(RAM, 0x4433_2211).store(RAM + 4, 0x8877_6655).set(0, RAM + 1);
@@ -120,7 +120,7 @@ fn most_accesses_need_no_alignment_on_the_mainline() {
 }
 
 #[test]
-fn a_usage_fault_has_a_handler_of_its_own_when_enabled() {
+fn usage_faults_have_their_own_handler_if_enabled() {
     let mut firmware = Firmware::new();
     firmware.store(SHCSR, 1 << 18).op(&[0xDE00]).forever();
     firmware.handler(3).mark("hard fault").forever();
@@ -133,7 +133,7 @@ fn a_usage_fault_has_a_handler_of_its_own_when_enabled() {
 }
 
 #[test]
-fn a_bus_fault_has_a_handler_of_its_own_when_enabled() {
+fn bus_faults_have_their_own_handler_if_enabled() {
     let mut firmware = Firmware::new();
     firmware.store(SHCSR, 1 << 17).set(0, NOWHERE).op(&[0x6801]).forever();
     firmware.handler(5).mark("bus fault").load(4, CFSR).load(5, BFAR).forever();
@@ -155,7 +155,7 @@ fn lost_store(prepare: impl Fn(&mut Firmware)) -> Firmware {
 }
 
 #[test]
-fn a_buffered_store_has_completed_when_its_fault_is_known() {
+fn faults_of_buffered_stores_come_after_the_instruction() {
     // B1.5.14 and DDI 0439, 3.3.2: asynchronous, on the instructions after the store, with
     // no address in BFAR.
     for &core in MAINLINE {
@@ -184,7 +184,7 @@ fn a_buffered_store_has_completed_when_its_fault_is_known() {
 }
 
 #[test]
-fn an_imprecise_fault_waits_for_its_turn() {
+fn imprecise_faults_wait_for_their_priority() {
     // B1.5.14: it stays pending while what runs is as urgent.
     let mut firmware = lost_store(|firmware| {
         firmware.store(SHCSR, 1 << 17).store(0xE000_ED18, 0x4000).set(0, 0x20).msr(17, 0);
@@ -201,7 +201,7 @@ fn an_imprecise_fault_waits_for_its_turn() {
 }
 
 #[test]
-fn bus_faults_may_be_ignored_at_negative_priorities() {
+fn bus_faults_can_be_ignored_at_negative_priorities() {
     // B3.2.8, CCR.BFHFNMIGN.
     for (ignores, beyond) in [(1 << 8, true), (0, false)] {
         let mut firmware = Firmware::new();
@@ -221,7 +221,7 @@ fn bus_faults_may_be_ignored_at_negative_priorities() {
 }
 
 #[test]
-fn a_frame_has_no_place_among_devices() {
+fn frames_cannot_be_stacked_in_device_memory() {
     // A stack pointer in the range of devices: what is stored there is not kept.
     for &core in CoreKind::CORTEX_M {
         for stack in [0x4000_1000, 0xE000_1000] {
@@ -237,7 +237,7 @@ fn a_frame_has_no_place_among_devices() {
 }
 
 #[test]
-fn an_exception_without_a_vector_becomes_a_hard_fault() {
+fn exceptions_without_a_vector_become_hard_faults() {
     // B1.5.12: HFSR.VECTTBL; the exception stays pending.
     let mut firmware = Firmware::new();
     firmware.store(VTOR, 0x3F80).mark("svc").op(&[0xDF00]).forever();
@@ -260,7 +260,7 @@ fn shorter_flash() -> Vec<Memory> {
 }
 
 #[test]
-fn a_refused_return_is_chained_on_its_frame() {
+fn faults_of_rejected_returns_tail_chain_on_the_frame() {
     // B1.5.8: DeActivate, INVPC, and UsageFault with the EXC_RETURN in LR, without a
     // frame of its own.
     for exc_return in [0xFFFF_FFF1_u32, 0xFFFF_FFF3, 0xFFFF_FFF5] {
@@ -279,7 +279,7 @@ fn a_refused_return_is_chained_on_its_frame() {
 }
 
 #[test]
-fn thread_mode_is_reached_past_active_exceptions_where_allowed() {
+fn nonbasethrdena_allows_return_to_thread_mode_from_nested_handlers() {
     // B3.2.8, CCR.NONBASETHRDENA: SVCall returns to thread mode from within PendSV.
     for (allows, names) in
         [(1, &["pendsv", "svc", "thread"][..]), (0, &["pendsv", "svc", "usage fault"])]
@@ -302,7 +302,7 @@ fn thread_mode_is_reached_past_active_exceptions_where_allowed() {
 }
 
 #[test]
-fn a_fault_of_too_little_priority_is_escalated() {
+fn faults_of_insufficient_priority_are_escalated() {
     // B1.5.10: UsageFault is enabled, but BASEPRI holds it back.
     let mut firmware = Firmware::new();
     firmware.store(SHCSR, 1 << 18).set(1, 0x10).store(0xE000_ED18, 0x0020_0000);
@@ -315,7 +315,7 @@ fn a_fault_of_too_little_priority_is_escalated() {
 }
 
 #[test]
-fn a_handler_may_step_over_the_fault() {
+fn handlers_can_skip_the_faulting_instruction() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xDE00]).mark("after").forever();
@@ -328,7 +328,7 @@ fn a_handler_may_step_over_the_fault() {
 }
 
 #[test]
-fn a_fault_within_hard_fault_locks_the_core_up() {
+fn faults_within_hard_fault_lock_up_the_core() {
     // B1.5.15
     for &core in CoreKind::CORTEX_M {
         for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
@@ -351,7 +351,7 @@ fn a_fault_within_hard_fault_locks_the_core_up() {
 }
 
 #[test]
-fn a_stack_outside_memory_is_a_fault_of_its_own() {
+fn stacks_outside_memory_are_stacking_faults() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.set(0, NOWHERE + 0x1000).op(&[0x4685, 0xDF00]).forever(); // mov sp, r0; svc
@@ -366,7 +366,7 @@ fn a_stack_outside_memory_is_a_fault_of_its_own() {
 }
 
 #[test]
-fn a_return_that_fits_no_state_is_refused() {
+fn returns_that_match_no_state_are_rejected() {
     // B1.5.8: thread mode is returned to while another exception is active.
     for &core in CoreKind::CORTEX_M {
         for exc_return in [0xFFFF_FFF1u32, 0xFFFF_FFF5, 0xFFFF_FF01] {
@@ -382,7 +382,7 @@ fn a_return_that_fits_no_state_is_refused() {
 }
 
 #[test]
-fn a_program_ends_itself_by_semihosting() {
+fn programs_can_exit_by_semihosting() {
     for &core in CoreKind::CORTEX_M {
         for (reason, status) in [(0x20026, 0), (0x20023, 1)] {
             let mut firmware = Firmware::new();

@@ -37,7 +37,7 @@ fn singles(running: &Running) -> Vec<u32> {
 }
 
 #[test]
-fn what_a_call_may_change_survives_a_handler_that_uses_the_fpu() {
+fn caller_saved_fp_registers_survive_handlers_that_use_the_fpu() {
     for control in [LAZY, AT_ONCE] {
         let mut running = firmware(control, true).on(M4F);
         running.run(1_000);
@@ -59,7 +59,7 @@ fn what_a_call_may_change_survives_a_handler_that_uses_the_fpu() {
 }
 
 #[test]
-fn nothing_is_saved_unless_asked_for() {
+fn fp_state_is_not_saved_unless_enabled() {
     let mut running = firmware(MANUAL, true).on(M4F);
     running.run(1_000);
     assert_eq!(singles(&running), [7; 32]);
@@ -67,7 +67,7 @@ fn nothing_is_saved_unless_asked_for() {
 }
 
 #[test]
-fn the_frame_has_room_for_26_words_and_says_so() {
+fn the_extended_frame_has_26_words_and_clears_exc_return_ftype() {
     for control in [LAZY, AT_ONCE] {
         let mut running = firmware(control, false).on(M4F);
         while running.names().last() != Some(&"handler") {
@@ -89,7 +89,7 @@ fn the_frame_has_room_for_26_words_and_says_so() {
 }
 
 #[test]
-fn lazy_saving_shows_while_it_is_pending() {
+fn pending_lazy_stacking_is_visible() {
     let mut firmware = Firmware::new();
     firmware.fpu().op(&[0xEE30, 0x0A00]).op(&[0xDF00]).forever(); // vadd s0, s0, s0
     firmware.handler(11).load(4, FPCCR).load(5, 0xE000_EF38);
@@ -102,7 +102,7 @@ fn lazy_saving_shows_while_it_is_pending() {
 }
 
 #[test]
-fn a_handler_without_floating_point_costs_no_more() {
+fn handlers_without_floating_point_cost_no_more() {
     // DDI 0439, 3.9: lazy stacking keeps the latency of 12 cycles; at once it takes 29. Three of
     // them are an interrupt's way to the core, which SVC does not go.
     for (control, entry) in [(LAZY, 9), (AT_ONCE, 26)] {
@@ -115,7 +115,7 @@ fn a_handler_without_floating_point_costs_no_more() {
 }
 
 #[test]
-fn nested_handlers_each_have_their_own_state() {
+fn nested_handlers_have_separate_fp_state() {
     let mut firmware = Firmware::new();
     firmware.fpu().store(SHPR2, 0x8000_0000).enable(1); // SVC gives way to interrupt 0
     firmware.op(&[0x2201, 0xEE00, 0x2A10]); // s0 = 1

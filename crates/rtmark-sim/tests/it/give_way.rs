@@ -32,7 +32,12 @@ const fn has_fpu(core: CoreKind) -> bool {
 
 /// One instruction between marks, with words that differ in memory and registers; an
 /// interrupt's handler that does what `handler` says.
-fn alone(core: CoreKind, before: &[u16], instruction: &[u16], handler: &[u16]) -> Firmware {
+fn single_instruction(
+    core: CoreKind,
+    before: &[u16],
+    instruction: &[u16],
+    handler: &[u16],
+) -> Firmware {
     let mut firmware = Firmware::new();
     if has_fpu(core) {
         // vmov.f32 s0, #1; vmov.f32 s1, #1; vmov.f32 s2, #3
@@ -67,7 +72,7 @@ fn state(machine: &Machine) -> (Vec<u32>, Vec<u32>, Vec<u8>) {
 /// How long an interrupt waits that comes to the core in each cycle of an instruction, up to
 /// the one in which the next begins. The program goes on as without it.
 fn latencies(core: CoreKind, instruction: &[u16]) -> Vec<u64> {
-    let firmware = alone(core, &[], instruction, &[]);
+    let firmware = single_instruction(core, &[], instruction, &[]);
     let mut plain = firmware.on(core);
     plain.run(600);
     let (begins, ends) = (plain.cycle("long"), plain.cycle("after"));
@@ -82,7 +87,7 @@ fn latencies(core: CoreKind, instruction: &[u16]) -> Vec<u64> {
         assert!(more < 100, "{core}: {more}");
         running.cycle("handler") - at
     };
-    let way = way(core);
+    let way = interrupt_delay(core);
     (begins + 1 - way..=ends - way).map(one).collect()
 }
 
@@ -94,7 +99,7 @@ fn row(cycles: u64, count: usize, tail: &[u64]) -> Vec<u64> {
 }
 
 #[test]
-fn lists_and_divisions_hold_no_interrupt_up() {
+fn lists_and_divisions_do_not_delay_interrupts() {
     use CoreKind as C;
     // The last word has been asked for when the last cycle of a list begins: it completes.
     let cases: &[(C, &[u16], Vec<u64>)] = &[
@@ -147,17 +152,17 @@ fn lists_and_divisions_hold_no_interrupt_up() {
 
 /// Runs an instruction with an interrupt in its fourth cycle.
 fn interrupted(core: CoreKind, before: &[u16], instruction: &[u16], handler: &[u16]) -> Running {
-    let firmware = alone(core, before, instruction, handler);
+    let firmware = single_instruction(core, before, instruction, handler);
     let mut plain = firmware.on(core);
     plain.run(600);
     let mut running = firmware.on(core);
-    running.machine.pend_interrupt(0, Cycles(plain.cycle("long") + 3 - way(core)));
+    running.machine.pend_interrupt(0, Cycles(plain.cycle("long") + 3 - interrupt_delay(core)));
     running.run(700);
     running
 }
 
 #[test]
-fn what_is_left_off_goes_on_with_the_next_word_or_begins_anew() {
+fn abandoned_instructions_are_continued_or_restarted() {
     // The handler stores its return value over the first word: ldr r0, [sp] (the stacked
     // r0); mov r1, lr; str r1, [r0]
     let handler: &[u16] = &[0x9800, 0x4671, 0x6001];
@@ -173,18 +178,20 @@ fn what_is_left_off_goes_on_with_the_next_word_or_begins_anew() {
 }
 
 #[test]
-fn in_an_it_block_it_begins_anew() {
+fn instructions_in_it_blocks_are_restarted() {
     // itt al; mov r8, r8; stm.w r0!, {r1-r7}: the mark is on the IT.
     let handler: &[u16] = &[0x9800, 0x4671, 0x6001];
     for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
         let block = [0xBFE4, PLAIN, 0xE8A0, 0x00FE];
         let mut values = Vec::new();
         for delay in 2..8 {
-            let firmware = alone(core, &[], &block, handler);
+            let firmware = single_instruction(core, &[], &block, handler);
             let mut plain = firmware.on(core);
             plain.run(600);
             let mut running = firmware.on(core);
-            running.machine.pend_interrupt(0, Cycles(plain.cycle("long") + delay - way(core)));
+            running
+                .machine
+                .pend_interrupt(0, Cycles(plain.cycle("long") + delay - interrupt_delay(core)));
             running.run(700);
             values.push(running.word(DATA));
         }
@@ -193,7 +200,7 @@ fn in_an_it_block_it_begins_anew() {
 }
 
 #[test]
-fn the_stacked_status_tells_where_to_go_on() {
+fn the_stacked_status_records_where_to_continue() {
     // ldr r0, [sp, #28]; ldr r1, [sp, #24] into the data
     let handler: &[u16] =
         &[0x9807, 0x9906, 0x4A00, 0xE001, DATA as u16, (DATA >> 16) as u16, 0xC203];
@@ -214,34 +221,34 @@ fn the_stacked_status_tells_where_to_go_on() {
 }
 
 #[test]
-fn going_on_with_another_instruction_is_a_fault() {
+fn continuing_a_different_instruction_is_a_fault() {
     // The handler returns to the next instruction: ldr r0, [sp, #24]; adds r0, #2; str r0, [sp, #24]
     let handler: &[u16] = &[0x9806, 0x3002, 0x9006];
     for core in [CoreKind::CortexM3, CoreKind::CortexM33] {
-        let mut firmware = alone(core, &[], LDM, handler);
+        let mut firmware = single_instruction(core, &[], LDM, handler);
         firmware.handler(3).mark("hard").op(RETURN);
         let mut plain = firmware.on(core);
         plain.run(600);
         let mut running = firmware.on(core);
-        running.machine.pend_interrupt(0, Cycles(plain.cycle("long") + 3 - way(core)));
+        running.machine.pend_interrupt(0, Cycles(plain.cycle("long") + 3 - interrupt_delay(core)));
         running.run(200);
         assert!(running.names().contains(&"hard"), "{core}: {:?}", running.names());
     }
 }
 
 #[test]
-fn masks_priorities_and_actlr_keep_it_going() {
+fn masked_interrupts_and_actlr_prevent_abandoning() {
     for &core in CoreKind::CORTEX_M {
-        let firmware = alone(core, &[CPSID_I], LDM, &[]);
+        let firmware = single_instruction(core, &[CPSID_I], LDM, &[]);
         let mut plain = firmware.on(core);
         plain.run(600);
-        let at = plain.cycle("long") + 3 - way(core);
+        let at = plain.cycle("long") + 3 - interrupt_delay(core);
         let mut masked = firmware.on(core);
         masked.machine.pend_interrupt(0, Cycles(at));
         masked.run(600);
         assert_eq!(masked.cycle("after"), plain.cycle("after"), "{core}: masked");
         // An interrupt that is not enabled.
-        let firmware = alone(core, &[], LDM, &[]);
+        let firmware = single_instruction(core, &[], LDM, &[]);
         let mut other = firmware.on(core);
         other.machine.pend_interrupt(1, Cycles(at));
         other.run(600);
@@ -250,14 +257,17 @@ fn masks_priorities_and_actlr_keep_it_going() {
         if core.is_mainline() && core != CoreKind::CortexM7 {
             // DISMCYCINT: movw r6, #0xE008; movt r6, #0xE000; movs r7, #1; str r7, [r6]
             let set = [0xF24E, 0x0608, 0xF2CE, 0x0600, 0x2701, 0x6037];
-            let firmware = alone(core, &set, LDM, &[]);
+            let firmware = single_instruction(core, &set, LDM, &[]);
             let mut plain = firmware.on(core);
             plain.run(600);
             let mut running = firmware.on(core);
-            running.machine.pend_interrupt(0, Cycles(plain.cycle("long") + 1 - way(core)));
+            running
+                .machine
+                .pend_interrupt(0, Cycles(plain.cycle("long") + 1 - interrupt_delay(core)));
             running.run(600);
             let waits = plain.cycle("after") - plain.cycle("long") - 1;
-            let latency = running.cycle("handler") - plain.cycle("long") - 1 + way(core);
+            let latency =
+                running.cycle("handler") - plain.cycle("long") - 1 + interrupt_delay(core);
             assert_eq!(latency, 12 + waits, "{core}: completes");
         }
     }
@@ -341,7 +351,7 @@ fn slow(core: CoreKind) -> Soc {
 }
 
 #[test]
-fn programs_end_as_without_interrupts_however_they_are_run() {
+fn interrupts_do_not_change_results_in_any_mode() {
     const END: u64 = 40_000;
     let mut dice = Dice(0x1234_5678_9ABC_DEF1);
     for &core in CoreKind::CORTEX_M {
@@ -366,11 +376,15 @@ fn programs_end_as_without_interrupts_however_they_are_run() {
             for other in [&pieces, &observed] {
                 assert_eq!(other.cycles(), machine.cycles(), "{core}, round {round}");
                 assert_eq!(other.instructions(), machine.instructions(), "{core}, round {round}");
-                assert_eq!(other.gave_way(), machine.gave_way(), "{core}, round {round}");
+                assert_eq!(
+                    other.abandoned_instructions(),
+                    machine.abandoned_instructions(),
+                    "{core}, round {round}"
+                );
                 assert_eq!(other.peek(RAM, 0x4000), machine.peek(RAM, 0x4000), "{core}");
                 assert_eq!(state(other), state(&machine), "{core}, round {round}");
             }
-            left += machine.gave_way().0;
+            left += machine.abandoned_instructions().0;
         }
         assert!(left > 60, "{core}: {left} instructions have given way");
     }
@@ -379,7 +393,7 @@ fn programs_end_as_without_interrupts_however_they_are_run() {
 /// What an instruction may wait is what registers have set, whatever the soc file says of its
 /// memories: a load of several words from flash gives way also late.
 #[test]
-fn waits_that_registers_have_set_count() {
+fn configured_wait_states_count() {
     const ACR: u32 = 0x4002_3C00;
     let given = Soc::from_toml(include_str!("../../../../socs/stm32f405.toml")).expect("a soc");
     let mut silent = given.clone();
@@ -402,7 +416,7 @@ fn waits_that_registers_have_set_count() {
             let mut running = firmware.on_soc(soc);
             running.machine.pend_interrupt(0, Cycles(at));
             running.run(700);
-            (running.cycle("handler"), running.machine.gave_way())
+            (running.cycle("handler"), running.machine.abandoned_instructions())
         });
         assert_eq!(entered[0], entered[1], "in cycle {at}, {} into it", at - begins);
         late += u64::from(at > begins + longest && entered[0].1.0 > 0);

@@ -4,7 +4,7 @@
 //! The cycle of an instruction is that in which it leaves stage X; its cycles are those since the
 //! instruction before. The figures are those of the RTL's traces, see `riscv`.
 
-use rtmark_sim::riscv::{Drive, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, TrapKind};
 use rtmark_sim::{
     Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
@@ -35,7 +35,7 @@ fn cycles_of(words: &[u32], most: usize) -> Vec<u64> {
 }
 
 #[test]
-fn most_instructions_take_a_cycle_and_multiplications_too() {
+fn most_instructions_and_multiplications_take_one_cycle() {
     let words = [NOP, add(A1, A0, A0), muldiv(0, A2, A1, A1), muldiv(1, A3, A2, A2), sw(A3, A0)];
     assert_eq!(cycles_of(&words, 5), [1, 1, 1, 1]);
 }
@@ -46,7 +46,7 @@ fn the_first_instruction_leaves_in_the_fourth_cycle() {
 }
 
 #[test]
-fn a_loaded_value_is_there_a_cycle_later_but_for_the_data_of_a_store() {
+fn load_use_costs_one_cycle_except_for_store_data() {
     assert_eq!(cycles_of(&[NOP, lw(A1, A0), add(A2, A1, A1)], 3), [1, 2]);
     assert_eq!(cycles_of(&[NOP, lw(A1, A0), add(A2, A0, A0)], 3), [1, 1]);
     assert_eq!(cycles_of(&[NOP, lw(A1, A0), sw(A1, A0)], 3), [1, 1]);
@@ -56,7 +56,7 @@ fn a_loaded_value_is_there_a_cycle_later_but_for_the_data_of_a_store() {
 }
 
 #[test]
-fn csr_instructions_wait_for_registers_that_they_only_seem_to_name() {
+fn csr_instructions_wait_for_apparent_register_operands() {
     // The low bits of MSCRATCH's number are those of no register; of 0x34B's, those of A1.
     assert_eq!(cycles_of(&[NOP, lw(A1, A0), csr(CSRRWI, MSCRATCH, 0, A1)], 3), [1, 2]);
     assert_eq!(cycles_of(&[NOP, lw(A1, A0), csr(CSRRWI, MSCRATCH, 0, A2)], 3), [1, 1]);
@@ -76,7 +76,7 @@ fn divisions_take_longer_with_a_negative_dividend() {
 }
 
 #[test]
-fn atomic_operations_take_four_cycles_and_exclusive_ones_keep_apart() {
+fn atomic_operations_take_four_cycles_and_exclusive_ones_do_not_overlap() {
     let amoadd = atomic(0, A2, A0, A1);
     let (lr, sc) = (atomic(2, A2, A0, 0), atomic(3, A3, A0, A1));
     assert_eq!(cycles_of(&[NOP, amoadd, add(A3, A2, A2)], 3), [4, 1]);
@@ -85,7 +85,7 @@ fn atomic_operations_take_four_cycles_and_exclusive_ones_keep_apart() {
 }
 
 #[test]
-fn a_jump_costs_its_target_a_cycle_and_a_split_target_another() {
+fn jumps_cost_one_cycle_and_one_more_for_a_split_target() {
     // beq zero, zero, +8: to a word's beginning.
     assert_eq!(cycles_of(&[NOP, branch(0, 0, 0, 8), NOP, NOP], 3), [1, 2]);
     // To 32 bits in the upper half of a word.
@@ -97,7 +97,7 @@ fn a_jump_costs_its_target_a_cycle_and_a_split_target_another() {
 }
 
 #[test]
-fn a_loop_is_predicted_from_its_second_pass_on() {
+fn loops_are_predicted_from_the_second_iteration() {
     // Count down from 4: addi, nop, bne back.
     let words = [addi(A1, 0, 4), addi(A1, A1, -1), NOP, branch(1, A1, 0, -8), NOP];
     let expected = [1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2];
@@ -105,19 +105,19 @@ fn a_loop_is_predicted_from_its_second_pass_on() {
 }
 
 #[test]
-fn the_word_that_a_jump_fetches_is_not_compared_with_the_prediction() {
+fn a_jumps_fetch_is_not_compared_with_the_prediction() {
     // A loop that lies in one word: addi, bnez in 16 bits each. It is never predicted.
     let code = Code::words(&[addi(A1, 0, 4)]).half(0x15FD).half(0xFDFD).word(NOP);
     assert_eq!(cycles(&mut machine(&code), 8), [1, 1, 2, 1, 2, 1, 2]);
 }
 
 #[test]
-fn instructions_that_are_fetched_anew_take_two_cycles() {
+fn refetched_instructions_take_two_cycles() {
     assert_eq!(cycles_of(&[NOP, FENCE_I, NOP], 3), [1, 2]);
 }
 
 #[test]
-fn traps_take_three_cycles_to_the_next_instruction() {
+fn traps_take_three_cycles() {
     // MTVEC is the base, so that ECALL leads to the first word; then MRET.
     let words = [branch(0, A1, 0, 12), csr(CSRRS, MEPC, A2, 0), MRET, addi(A1, 0, 1), ECALL];
     let mut machine = machine(&Code::words(&words));
@@ -154,7 +154,7 @@ fn interruptible(mie: u32) -> Vec<u32> {
 }
 
 #[test]
-fn an_external_interrupt_is_entered_at_once_and_others_a_cycle_later() {
+fn external_interrupts_are_entered_one_cycle_before_others() {
     for (input, mie, later) in
         [(Input::External(0), 11, 0), (Input::Software, 3, 1), (Input::Timer, 7, 1)]
     {
@@ -162,14 +162,14 @@ fn an_external_interrupt_is_entered_at_once_and_others_a_cycle_later() {
         core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
         let trace = trace(&mut machine, 30);
         let entered = trace.traps.first().map(|(what, cycle)| (*what, *cycle));
-        assert_eq!(entered, Some((Trapped::Interrupt(mie as u8), 30 + later)), "{input:?}");
+        assert_eq!(entered, Some((TrapKind::Interrupt(mie as u8), 30 + later)), "{input:?}");
         let handler = trace.left.iter().find(|(place, cycle)| *place == 0 && *cycle > 5);
         assert_eq!(handler.map(|(_, cycle)| *cycle), Some(32 + later), "{input:?}");
     }
 }
 
 #[test]
-fn wait_states_stretch_fetches_and_loads() {
+fn wait_states_delay_fetches_and_loads() {
     let code = Code::words(&[NOP, lw(A1, A0), add(A2, A1, A1), NOP, NOP]);
     let mut slow = machine(&code);
     core(&mut slow).set_port_waits(PortWaits { instruction: 0, data: 2 });
@@ -180,7 +180,7 @@ fn wait_states_stretch_fetches_and_loads() {
 }
 
 #[test]
-fn stack_instructions_take_a_cycle_for_each_register_and_one() {
+fn stack_instructions_take_one_cycle_per_register_plus_one() {
     // cm.push {ra, s0-s1}, -16; cm.pop {ra, s0-s1}, 16
     let code = Code::words(&[NOP]).half(0xB862).half(0xBA62).word(NOP);
     let mut machine = machine(&code);
@@ -191,7 +191,7 @@ fn stack_instructions_take_a_cycle_for_each_register_and_one() {
 }
 
 #[test]
-fn bits_are_handled_as_the_extensions_say() {
+fn bit_manipulation_follows_the_extensions() {
     // What a word does to A1 = 0x1234_80F0 and A2 = 5.
     let of = |word: u32| {
         let mut machine = machine(&Code::words(&[word, NOP]));
@@ -220,7 +220,7 @@ fn bits_are_handled_as_the_extensions_say() {
 }
 
 #[test]
-fn a_store_conditional_fails_without_a_reservation() {
+fn store_conditional_fails_without_reservation() {
     let (lr, sc) = (atomic(2, A2, A0, 0), atomic(3, A3, A0, A1));
     let mut first = machine(&Code::words(&[sc, lr, sc, sc, NOP]));
     trace(&mut first, 1);
@@ -237,7 +237,7 @@ fn end(words: &[u32]) -> Stop {
 }
 
 #[test]
-fn faults_end_a_run_with_their_place_and_reason() {
+fn fault_stops_report_location_and_reason() {
     let fault = |words: &[u32]| match end(words) {
         Stop::Fault(report) => (report.kind, report.pc - BASE, report.address),
         stop => panic!("{stop:?}"),
@@ -270,23 +270,23 @@ fn faults_end_a_run_with_their_place_and_reason() {
 }
 
 #[test]
-fn a_run_ends_where_a_breakpoint_stands_or_nothing_can_wake_it() {
+fn runs_end_at_breakpoints_or_when_nothing_can_wake_the_core() {
     assert_eq!(end(&[NOP, EBREAK]), Stop::Breakpoint(BASE + 4));
     assert_eq!(end(&[NOP, WFI]), Stop::Asleep);
 }
 
 #[test]
-fn faults_are_delivered_where_the_policy_says_so() {
+fn faults_are_delivered_if_the_policy_says_so() {
     let words = [branch(0, A1, 0, 8), EBREAK, addi(A1, 0, 1), 0xFFFF_FFFF];
     let mut machine = machine(&Code::words(&words));
     machine.set_fault_policy(FaultPolicy::Deliver);
     let trace = trace(&mut machine, 4);
-    assert_eq!(trace.traps.first().map(|trap| trap.0), Some(Trapped::Exception(2)));
+    assert_eq!(trace.traps.first().map(|trap| trap.0), Some(TrapKind::Exception(2)));
     assert_eq!(trace.left.last().map(|left| left.0), Some(0));
 }
 
 #[test]
-fn user_mode_is_kept_from_machine_registers_and_unprotected_memory() {
+fn user_mode_cannot_access_machine_registers_or_unprotected_memory() {
     // To user mode at the next instruction but one, with MPP clear: nothing may be executed there.
     let words = [
         i_type(0, 0, 0, A1, 0x17),
@@ -325,22 +325,22 @@ fn user_mode_is_kept_from_machine_registers_and_unprotected_memory() {
 }
 
 #[test]
-fn the_face_of_all_machines_has_it() {
+fn the_common_machine_interface_supports_it() {
     let words = [addi(A1, 0, 3), addi(A1, A1, -1), branch(1, A1, 0, -4), 0x0000_006F];
     let mut machine = Machine::new(&soc());
     machine.poke(BASE, &Code::words(&words).0).expect("it fits");
     machine.reset().expect("it begins");
     machine.watch(Watch::Execute(BASE + 4));
-    let mut twin = machine.clone();
+    let mut copy = machine.clone();
     assert_eq!(machine.run(Cycles(100)), Stop::Limit);
     for at in 0..100 {
-        twin.run(Cycles(at + 1));
+        copy.run(Cycles(at + 1));
     }
     let times = |machine: &mut Machine| machine.take_hits().iter().map(|hit| hit.cycle.0).collect();
     let hits: Vec<u64> = times(&mut machine);
-    assert_eq!(hits, times(&mut twin));
+    assert_eq!(hits, times(&mut copy));
     assert_eq!(hits.len(), 3);
-    assert_eq!(machine.instructions(), twin.instructions());
+    assert_eq!(machine.instructions(), copy.instructions());
     let text = machine.disassembly(BASE + 8).expect("memory");
     assert_eq!(
         (text.to_string().as_str(), text.target),
@@ -349,7 +349,7 @@ fn the_face_of_all_machines_has_it() {
 }
 
 #[test]
-fn what_the_program_masks_is_timed() {
+fn masked_intervals_are_timed() {
     const CSRRSI: u32 = 6;
     const CSRRCI: u32 = 7;
     const MIE: u32 = 8;
@@ -379,7 +379,7 @@ fn what_the_program_masks_is_timed() {
 }
 
 #[test]
-fn an_image_for_another_core_is_refused() {
+fn images_for_another_core_are_rejected() {
     let mut file = b"\x7fELF\x01\x01\x01".to_vec();
     file.resize(16, 0);
     for half in [2_u16, 243, 1, 0, 0, 0x8000, 52, 0, 0, 0, 0, 0, 52, 32, 1, 40, 0, 0] {
@@ -398,7 +398,7 @@ fn an_image_for_another_core_is_refused() {
 /// A memory with a cache for both ports: what has been fetched once waits no more, and a load of
 /// what is near it neither.
 #[test]
-fn a_cache_makes_the_first_pass_wait_alone() {
+fn with_a_cache_only_the_first_pass_waits() {
     const WAITS: u64 = 20;
     let text = include_str!("../../../../socs/generic-hazard3.toml");
     let base = "base = 0x8000_0000\nsize = 0x10_0000\n";
@@ -433,7 +433,7 @@ fn a_cache_makes_the_first_pass_wait_alone() {
 
 /// What would be left out of account is refused.
 #[test]
-fn a_memory_that_has_no_model_beside_it_is_refused() {
+fn memory_timings_without_a_model_are_rejected() {
     let text = include_str!("../../../../socs/generic-hazard3.toml");
     let with = |timing: &str| {
         let base = "base = 0x8000_0000\nsize = 0x10_0000\n";
@@ -457,7 +457,7 @@ fn a_memory_that_has_no_model_beside_it_is_refused() {
 /// Loads from flash by code in RAM: a miss takes as long behind fifty instructions in RAM as behind none of
 /// the flash's, since nothing of the flash's is under way any more.
 #[test]
-fn what_the_flash_was_busy_with_is_over_when_code_in_ram_has_gone_on() {
+fn flash_misses_from_code_in_ram_wait_the_same_after_any_pause() {
     const FLASH: u32 = 0x1000_0000;
     const CODE: u32 = 0x2000_0000;
     let soc = Soc::from_toml(include_str!("../../../../socs/rp2350-riscv.toml")).expect("a soc");

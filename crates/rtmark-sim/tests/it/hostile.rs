@@ -27,7 +27,7 @@ fn damage(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_encoding_has_a_text() {
+fn every_encoding_disassembles() {
     let mut random = Random(11);
     for &core in CoreKind::CORTEX_M {
         for first in 0..=u16::MAX {
@@ -40,7 +40,7 @@ fn every_encoding_has_a_text() {
 }
 
 #[test]
-fn soc_files_that_nobody_wrote() {
+fn random_soc_files_do_not_panic() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
     let mut random = Random(13);
     let mut accepted = 0;
@@ -62,7 +62,7 @@ fn soc_files_that_nobody_wrote() {
 }
 
 #[test]
-fn images_that_nobody_wrote() {
+fn random_images_do_not_panic() {
     let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml")).expect("good");
     let hex = b":020000040800F2\n:0800000000100020C1000008FF\n:00000001FF\n".to_vec();
     let mut uf2 =

@@ -4,7 +4,7 @@
 //! The cycle of an instruction is its last one in stage ID/EX; its cycles are those since the instruction
 //! before. The figures are those of the RTL, which `make rtl` compares with many more.
 
-use rtmark_sim::riscv::{Drive, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, TrapKind};
 use rtmark_sim::{Cycles, FaultKind, FaultPolicy, Machine, Register, Soc, Stop};
 
 use crate::rv32::{
@@ -54,12 +54,12 @@ const fn at(word: u32, offset: u32) -> u32 {
 }
 
 #[test]
-fn the_first_instruction_is_behind_the_vectors_and_leaves_in_the_fourth_cycle() {
+fn the_first_instruction_follows_the_vectors_and_leaves_in_the_fourth_cycle() {
     assert_eq!(trace(&mut machine(&Code::words(&[NOP])), 1).left, [(ENTRY, 3)]);
 }
 
 #[test]
-fn calculations_take_a_cycle_and_products_and_quotients_more() {
+fn calculations_take_one_cycle_and_products_and_quotients_more() {
     let of = |funct, divisor| {
         let words = [addi(A1, 0, -100), addi(A2, 0, divisor), muldiv(funct, A3, A1, A2)];
         cycles_of(&words, 3)[1]
@@ -71,7 +71,7 @@ fn calculations_take_a_cycle_and_products_and_quotients_more() {
 }
 
 #[test]
-fn loads_and_stores_take_two_cycles_and_one_more_across_a_word() {
+fn loads_and_stores_take_two_cycles_and_one_more_across_words() {
     assert_eq!(cycles_of(&[NOP, lw(A1, A0), add(A2, A1, A1), sw(A1, A0), NOP], 5), [2, 1, 2, 1]);
     for (offset, takes) in [(0, 2), (1, 3), (2, 3), (3, 3)] {
         assert_eq!(cycles_of(&[NOP, at(lw(A1, A0), offset), NOP], 3), [takes, 1], "lw {offset}");
@@ -84,7 +84,7 @@ fn loads_and_stores_take_two_cycles_and_one_more_across_a_word() {
 }
 
 #[test]
-fn what_crosses_a_word_is_loaded_and_stored_whole() {
+fn accesses_across_words_transfer_all_bytes() {
     let words = [at(lw(A1, A0), 3), at(sw(A1, A0), 9), at(lw(A2, A0), 8)];
     let mut machine = machine(&Code::words(&words));
     machine.poke(RAM, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]).expect("RAM");
@@ -95,7 +95,7 @@ fn what_crosses_a_word_is_loaded_and_stored_whole() {
 }
 
 #[test]
-fn jumps_take_two_cycles_and_branches_that_are_taken_three() {
+fn jumps_take_two_cycles_and_taken_branches_three() {
     // Such a branch is over in its second cycle, and its target comes a cycle late.
     // jal zero, +8
     assert_eq!(cycles_of(&[NOP, 0x0080_006F, NOP, NOP, NOP], 4), [2, 1, 1]);
@@ -105,14 +105,14 @@ fn jumps_take_two_cycles_and_branches_that_are_taken_three() {
 }
 
 #[test]
-fn a_target_that_lies_in_two_words_comes_a_cycle_later() {
+fn targets_split_across_words_take_one_more_cycle() {
     let head = || Code::words(&[NOP, branch(0, 0, 0, 10), NOP]).half(C_NOP);
     assert_eq!(cycles(&mut machine(&head().word(NOP).half(C_NOP)), 4), [2, 3, 1]);
     assert_eq!(cycles(&mut machine(&head().half(C_NOP).half(C_NOP)), 4), [2, 2, 1]);
 }
 
 #[test]
-fn wait_states_stretch_fetches_loads_and_stores() {
+fn wait_states_delay_fetches_loads_and_stores() {
     let of = |instruction, data, words: &[u32], most| {
         let mut machine = machine(&Code::words(words));
         core(&mut machine).set_port_waits(PortWaits { instruction, data });
@@ -129,7 +129,7 @@ fn wait_states_stretch_fetches_loads_and_stores() {
 }
 
 #[test]
-fn a_write_that_may_let_interrupts_through_is_followed_by_two_idle_cycles() {
+fn writes_that_may_unmask_interrupts_are_followed_by_two_idle_cycles() {
     let after = |word| cycles_of(&[NOP, word, NOP], 3)[1];
     assert_eq!([after(csr(CSRRW, MSTATUS, 0, 0)), after(csr(CSRRS, MIE, 0, A0))], [3, 3]);
     // Clearing and reading let nothing through.
@@ -138,7 +138,7 @@ fn a_write_that_may_let_interrupts_through_is_followed_by_two_idle_cycles() {
 }
 
 #[test]
-fn traps_and_returns_take_three_cycles_to_the_next_instruction() {
+fn traps_and_returns_take_three_cycles() {
     let handler = [csr(CSRRS, MEPC, A1, 0), addi(A1, A1, 4), csr(CSRRW, MEPC, 0, A1), MRET];
     let mut machine = with_handler(&[NOP, ECALL, NOP], &handler);
     let trace = trace(&mut machine, 8);
@@ -146,7 +146,7 @@ fn traps_and_returns_take_three_cycles_to_the_next_instruction() {
     assert_eq!(places, [0x80, 0x84, 0, 0x400, 0x404, 0x408, 0x40C, 0x88]);
     let cycle = |index: usize| trace.left[index].1;
     assert_eq!([cycle(2) - cycle(1), cycle(7) - cycle(6)], [4, 3]);
-    assert_eq!(trace.traps[0], (Trapped::Exception(11), cycle(1) + 1));
+    assert_eq!(trace.traps[0], (TrapKind::Exception(11), cycle(1) + 1));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn interruptible() -> Vec<u32> {
 }
 
 #[test]
-fn each_interrupt_has_a_vector_that_is_jumped_to_two_cycles_on() {
+fn interrupts_jump_to_their_vector_after_two_cycles() {
     for (input, code) in [
         (Input::Software, 3),
         (Input::Timer, 7),
@@ -184,7 +184,7 @@ fn each_interrupt_has_a_vector_that_is_jumped_to_two_cycles_on() {
         core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
         let trace = trace(&mut machine, 30);
         // In cycle 30 the instruction in the stage completes, in the next one it is empty.
-        assert_eq!(trace.traps[0], (Trapped::Interrupt(code), 32), "{input:?}");
+        assert_eq!(trace.traps[0], (TrapKind::Interrupt(code), 32), "{input:?}");
         let vector = trace.left.iter().position(|(place, _)| *place < ENTRY).expect("a vector");
         assert_eq!(trace.left[vector], (4 * u32::from(code), 35), "{input:?}");
         assert_eq!(trace.left[vector - 1].1, 30, "{input:?}");
@@ -192,7 +192,7 @@ fn each_interrupt_has_a_vector_that_is_jumped_to_two_cycles_on() {
 }
 
 #[test]
-fn of_several_interrupts_fast_ones_come_first_and_of_these_the_lowest() {
+fn fast_interrupts_take_precedence_lowest_number_first() {
     let mut machine = with_handler(&interruptible(), &[MRET]);
     let all = [Input::Timer, Input::External(15), Input::External(9), Input::External(4)];
     for input in [Input::Software].into_iter().chain(all) {
@@ -200,14 +200,14 @@ fn of_several_interrupts_fast_ones_come_first_and_of_these_the_lowest() {
     }
     let trace = trace(&mut machine, 60);
     let codes = trace.traps.iter().filter_map(|(what, _)| match what {
-        Trapped::Interrupt(code) => Some(*code),
+        TrapKind::Interrupt(code) => Some(*code),
         _ => None,
     });
     assert_eq!(codes.collect::<Vec<_>>(), [20, 25, 11, 3, 7]);
 }
 
 #[test]
-fn sleep_ends_with_an_interrupt_that_is_enabled_masked_or_not() {
+fn enabled_interrupts_end_sleep_even_if_masked() {
     let words = [addi(A1, 0, -1), csr(CSRRW, MIE, 0, A1), WFI, NOP, NOP];
     let mut machine = machine(&Code::words(&words));
     core(&mut machine).drive(Input::External(3), Drive::High, Cycles(100));
@@ -217,7 +217,7 @@ fn sleep_ends_with_an_interrupt_that_is_enabled_masked_or_not() {
 }
 
 #[test]
-fn what_other_cores_execute_is_refused() {
+fn instructions_of_other_cores_are_illegal() {
     let end = |code: &Code| {
         let mut machine = machine(code);
         machine.set_fault_policy(FaultPolicy::Stop);
@@ -253,7 +253,7 @@ fn what_other_cores_execute_is_refused() {
 }
 
 #[test]
-fn control_registers_hold_what_they_can() {
+fn control_registers_keep_only_writable_bits() {
     let read = |number: u32, value: i32| {
         let words = [addi(A1, 0, value), csr(CSRRW, number, 0, A1), csr(CSRRS, number, A2, 0)];
         let mut machine = machine(&Code::words(&words));
@@ -272,7 +272,7 @@ fn control_registers_hold_what_they_can() {
 }
 
 #[test]
-fn user_mode_executes_without_protection_and_is_kept_from_machine_registers() {
+fn user_mode_executes_without_protection_but_cannot_access_machine_registers() {
     let words = [
         i_type(0, 0, 0, A1, 0x17),
         addi(A1, A1, 20),
@@ -289,7 +289,7 @@ fn user_mode_executes_without_protection_and_is_kept_from_machine_registers() {
 }
 
 #[test]
-fn the_face_of_all_machines_has_it() {
+fn the_common_machine_interface_supports_it() {
     let mut machine = Machine::new(&soc());
     let code = Code::words(&[addi(A1, 0, 5), atomic(0, A1, A0, A1)]);
     machine.poke(BASE + ENTRY, &code.0).expect("flash");

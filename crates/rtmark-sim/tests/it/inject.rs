@@ -1,6 +1,6 @@
 //! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
 
-use rtmark_sim::{Advance, Blocker, CoreKind, Cycles, Machine, Register, Soc, Tried, Watch};
+use rtmark_sim::{Advance, Blocker, CoreKind, Cycles, Machine, Register, Soc, TrialOutcome, Watch};
 
 use crate::support::*;
 
@@ -37,7 +37,7 @@ fn program(core: CoreKind) -> Firmware {
 }
 
 /// When the handler begins if the interrupt becomes pending in a cycle.
-fn by_copy(machine: &Machine, at: Cycles) -> u64 {
+fn entry_on_copy(machine: &Machine, at: Cycles) -> u64 {
     let mut copy = machine.clone();
     copy.pend_interrupt(INTERRUPT, at);
     copy.run(Cycles(copy.cycles().0 + 500));
@@ -66,13 +66,13 @@ fn slow(core: CoreKind) -> Soc {
 }
 
 /// Tries the points inside the next instruction; answers how many give way.
-fn inside(machine: &mut Machine, core: CoreKind) -> u64 {
+fn try_points_inside(machine: &mut Machine, core: CoreKind) -> u64 {
     let now = machine.cycles().0;
-    let points = (now + 1 - way(core)..).map_while(|at| {
+    let points = (now + 1 - interrupt_delay(core)..).map_while(|at| {
         let at = Cycles(at);
         let tried = machine.try_entry_within(INTERRUPT, at)?;
-        if let Tried::Entered(cycle) = tried {
-            assert_eq!(cycle.0, by_copy(machine, at), "inside an instruction, at {at}");
+        if let TrialOutcome::Entered(cycle) = tried {
+            assert_eq!(cycle.0, entry_on_copy(machine, at), "inside an instruction, at {at}");
         }
         Some(tried)
     });
@@ -80,7 +80,7 @@ fn inside(machine: &mut Machine, core: CoreKind) -> u64 {
 }
 
 #[test]
-fn an_entry_tried_out_is_the_entry_of_a_copy() {
+fn trial_entries_equal_entries_of_a_copy() {
     for &core in CoreKind::CORTEX_M {
         for soc in [soc(core), slow(core)] {
             let mut machine = machine(core, &soc);
@@ -88,18 +88,18 @@ fn an_entry_tried_out_is_the_entry_of_a_copy() {
             let (mut entered, mut unclear, mut within, mut held) = (0, 0, 0, Vec::new());
             while machine.cycles().0 < END {
                 machine.settle();
-                match machine.holds_back(INTERRUPT) {
+                match machine.interrupt_blocker(INTERRUPT) {
                     // One that comes to the core now has become pending before.
-                    None if machine.cycles().0 < way(core) => {}
+                    None if machine.cycles().0 < interrupt_delay(core) => {}
                     None if !machine.is_asleep() => match machine.try_entry(INTERRUPT) {
-                        Tried::Entered(cycle) => {
+                        TrialOutcome::Entered(cycle) => {
                             let now = machine.cycles();
-                            let pended = Cycles(now.0 - way(core));
-                            assert_eq!(cycle.0, by_copy(&machine, pended), "{core} at {now}");
+                            let pended = Cycles(now.0 - interrupt_delay(core));
+                            assert_eq!(cycle.0, entry_on_copy(&machine, pended), "{core} at {now}");
                             entered += 1;
-                            within += inside(&mut machine, core);
+                            within += try_points_inside(&mut machine, core);
                         }
-                        Tried::Unclear => unclear += 1,
+                        TrialOutcome::Unclear => unclear += 1,
                     },
                     None => {}
                     Some(holder) => held.push(holder),
@@ -128,7 +128,7 @@ fn an_entry_tried_out_is_the_entry_of_a_copy() {
 }
 
 #[test]
-fn steps_tell_what_is_no_plain_instruction() {
+fn advance_distinguishes_plain_instructions_from_other_events() {
     let core = CoreKind::CortexM3;
     let mut machine = machine(core, &soc(core));
     let (mut plain, mut other) = (0, 0);
@@ -150,7 +150,7 @@ fn steps_tell_what_is_no_plain_instruction() {
 /// A load or store alone gives way, too: what it has done when it does not is taken back, and of a
 /// register, which no trial may touch, nothing is done.
 #[test]
-fn parts_of_words_that_a_trial_has_stored_are_put_back() {
+fn partial_word_stores_of_a_trial_are_undone() {
     for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
         let mut firmware = Firmware::new();
         // Port 0 of the ITM, which prints.
@@ -170,7 +170,7 @@ fn parts_of_words_that_a_trial_has_stored_are_put_back() {
             printed.extend(machine.take_console());
             let before = machine.peek(RAM + 0x100, 8);
             let now = machine.cycles().0;
-            let points = (now + 1 - way(core)..now + 4).map(Cycles);
+            let points = (now + 1 - interrupt_delay(core)..now + 4).map(Cycles);
             tried += points.filter_map(|at| machine.try_entry_within(INTERRUPT, at)).count();
             assert_eq!(machine.peek(RAM + 0x100, 8), before, "{core} at {now}");
             assert_eq!(machine.take_console(), [], "{core} at {now}");
@@ -184,7 +184,7 @@ fn parts_of_words_that_a_trial_has_stored_are_put_back() {
 
 /// A handler in RAM that nobody but a trial has come to is written over like any other.
 #[test]
-fn code_that_only_a_trial_has_come_to_may_be_written_over() {
+fn code_reached_only_in_a_trial_can_be_overwritten() {
     for &core in CoreKind::CORTEX_M {
         let handler = RAM + 0x200;
         let mut firmware = Firmware::new();
@@ -196,8 +196,10 @@ fn code_that_only_a_trial_has_come_to_may_be_written_over() {
         let mut tried = 0;
         while machine.advance(Cycles(300)).is_ok() {
             machine.settle();
-            if machine.cycles().0 >= way(core) && machine.holds_back(INTERRUPT).is_none() {
-                tried += u32::from(machine.try_entry(INTERRUPT) != Tried::Unclear);
+            if machine.cycles().0 >= interrupt_delay(core)
+                && machine.interrupt_blocker(INTERRUPT).is_none()
+            {
+                tried += u32::from(machine.try_entry(INTERRUPT) != TrialOutcome::Unclear);
             }
         }
         assert!(tried > 10, "{core}: {tried}");

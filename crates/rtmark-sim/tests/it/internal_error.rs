@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{CoreKind, Cycles, FileCalls, InternalError, Machine, Observer, Stop, Tried};
+use rtmark_sim::{
+    CoreKind, Cycles, FileCalls, InternalError, Machine, Observer, Stop, TrialOutcome,
+};
 
 use crate::support::*;
 
@@ -33,7 +35,7 @@ fn internal(stop: Stop) -> InternalError {
 }
 
 #[test]
-fn every_kind_of_run_ends_with_it() {
+fn every_kind_of_run_ends_with_an_internal_error() {
     type Run = fn(&mut Machine) -> Stop;
     let runs: [(&str, Run); 6] = [
         ("at full speed", |machine| machine.run(Cycles(100_000))),
@@ -67,7 +69,7 @@ fn every_kind_of_run_ends_with_it() {
         for (how, run) in runs {
             let (mut machine, stuck) = looping(core);
             assert_eq!(machine.run(Cycles(500)), Stop::Limit, "{core} {how}: it runs until then");
-            machine.sabotage(stuck);
+            machine.inject_pipeline_stall(stuck);
             let error = internal(run(&mut machine));
             assert_eq!(error.pc, stuck, "{core} {how}");
             assert_eq!(error.instruction.as_deref(), Some("subs r4, #1"), "{core} {how}");
@@ -77,9 +79,9 @@ fn every_kind_of_run_ends_with_it() {
 }
 
 #[test]
-fn it_goes_on_with_nothing_until_a_reset() {
+fn an_internal_error_persists_until_reset() {
     let (mut machine, stuck) = looping(CoreKind::CortexM3);
-    machine.sabotage(stuck);
+    machine.inject_pipeline_stall(stuck);
     let error = internal(machine.run(Cycles(1_000)));
     let cycles = machine.cycles();
     assert_eq!(machine.internal_error(), Some(&error));
@@ -93,7 +95,7 @@ fn it_goes_on_with_nothing_until_a_reset() {
 }
 
 #[test]
-fn it_goes_before_the_end_that_the_program_makes() {
+fn an_internal_error_takes_precedence_over_the_programs_end() {
     for core in PIPELINED {
         let mut firmware = Firmware::new();
         firmware.set(0, 0x18).set(1, 0x2_0026).nops(2).mark("exit").op(&[0xBEAB]).forever();
@@ -102,13 +104,13 @@ fn it_goes_before_the_end_that_the_program_makes() {
         assert!(matches!(plain.run(Cycles(1_000)), Stop::Exit(_)));
         let mut machine = running.machine;
         machine.set_file_calls(FileCalls::Served);
-        machine.sabotage(firmware.address("exit"));
+        machine.inject_pipeline_stall(firmware.address("exit"));
         assert_eq!(internal(machine.run(Cycles(1_000))).pc, firmware.address("exit"), "{core}");
     }
 }
 
 #[test]
-fn a_trial_that_meets_it_ends_the_run() {
+fn an_internal_error_in_a_trial_ends_the_run() {
     for core in PIPELINED {
         let mut firmware = Firmware::new();
         firmware.nops(20).forever();
@@ -117,18 +119,18 @@ fn a_trial_that_meets_it_ends_the_run() {
         machine.arm_interrupt(0, 0x40);
         machine.run(Cycles(100));
         machine.settle();
-        assert!(matches!(machine.clone().try_entry(0), Tried::Entered(_)));
-        machine.sabotage(firmware.address("handler"));
-        assert_eq!(machine.try_entry(0), Tried::Unclear);
+        assert!(matches!(machine.clone().try_entry(0), TrialOutcome::Entered(_)));
+        machine.inject_pipeline_stall(firmware.address("handler"));
+        assert_eq!(machine.try_entry(0), TrialOutcome::Unclear);
         let stop = machine.advance(Cycles(1_000)).expect_err("the run is over");
         assert_eq!(internal(stop).pc, firmware.address("handler"), "{core}");
     }
 }
 
 #[test]
-fn it_says_where_and_how_the_pipeline_stood() {
+fn an_internal_error_reports_location_and_pipeline_state() {
     let (mut machine, stuck) = looping(CoreKind::CortexM4F);
-    machine.sabotage(stuck);
+    machine.inject_pipeline_stall(stuck);
     let text = internal(machine.run(Cycles(1_000))).to_string();
     for part in [&format!("{stuck:#010x}"), "`subs r4, #1`", "cycle ", "sabotaged"] {
         assert!(text.contains(part), "{part}: {text}");

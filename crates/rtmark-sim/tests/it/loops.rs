@@ -52,13 +52,13 @@ fn compare(seeds: Range<u64>, rounds: Rounds, most: u32) -> u64 {
 }
 
 #[test]
-fn loops_are_their_instructions_one_by_one() {
+fn loops_with_few_iterations_equal_single_steps() {
     let executed = compare(1..60, FEW, 200);
     assert!(executed > 1_000_000, "too few instructions to tell: {executed}");
 }
 
 #[test]
-fn loops_are_so_when_they_have_gone_round_often() {
+fn loops_with_many_iterations_equal_single_steps() {
     let executed = compare(1..40, MANY, 4000);
     assert!(executed > 8_000_000, "too few instructions to tell: {executed}");
 }

@@ -42,7 +42,7 @@ impl Trace {
 }
 
 #[test]
-fn the_longest_is_the_longest_of_the_trace_between_the_marks() {
+fn the_longest_interval_matches_the_trace() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.set(0, 0x40).op(&[CPSID_I]).nops(80).op(&[CPSIE_I]);
@@ -75,7 +75,7 @@ fn the_longest_is_the_longest_of_the_trace_between_the_marks() {
 }
 
 #[test]
-fn time_asleep_is_not_masked_time() {
+fn time_asleep_does_not_count_as_masked() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).mark("first").op(&[CPSID_I, WFI]).nops(9).op(&[CPSIE_I]);
@@ -94,7 +94,7 @@ fn time_asleep_is_not_masked_time() {
 }
 
 #[test]
-fn nothing_is_looked_for_unless_asked() {
+fn masks_are_tracked_only_on_request() {
     let mut firmware = Firmware::new();
     firmware.mark("first").op(&[CPSID_I, NOP, CPSIE_I]).mark("last").forever();
     let mut running = firmware.on(CoreKind::CortexM3);
@@ -103,26 +103,26 @@ fn nothing_is_looked_for_unless_asked() {
 }
 
 #[test]
-fn what_holds_an_interrupt_back_depends_on_its_priority() {
+fn blockers_depend_on_the_interrupts_priority() {
     let mut firmware = Firmware::new();
     firmware.store(NVIC_IPR, 0x80).enable(1).forever();
     firmware.handler(16).forever();
     let mut machine = firmware.on(CoreKind::CortexM4F).machine;
     machine.run(Cycles(100));
-    assert_eq!(machine.holds_back_priority(0xF0), None);
+    assert_eq!(machine.priority_blocker(0xF0), None);
     machine.pend_interrupt(0, Cycles(100));
     machine.run(Cycles(200));
-    assert_eq!(machine.holds_back_priority(0x70), None);
-    assert_eq!(machine.holds_back_priority(0x80), Some(Blocker::Active(16)));
+    assert_eq!(machine.priority_blocker(0x70), None);
+    assert_eq!(machine.priority_blocker(0x80), Some(Blocker::Active(16)));
     machine.set_register(Register::Basepri, 0x60);
-    assert_eq!(machine.holds_back_priority(0x50), None);
-    assert_eq!(machine.holds_back_priority(0x70), Some(Blocker::Basepri));
+    assert_eq!(machine.priority_blocker(0x50), None);
+    assert_eq!(machine.priority_blocker(0x70), Some(Blocker::Basepri));
     machine.set_register(Register::Primask, 1);
-    assert_eq!(machine.holds_back_priority(0x00), Some(Blocker::Primask));
+    assert_eq!(machine.priority_blocker(0x00), Some(Blocker::Primask));
 }
 
 #[test]
-fn what_is_pending_goes_before_what_is_less_urgent_or_has_a_higher_number() {
+fn pending_interrupts_block_less_urgent_or_higher_numbered_ones() {
     // SysTick has priority 0x80 and becomes pending masked.
     let mut firmware = Firmware::new();
     firmware.store(SHPR3, 0x8000_0000).op(&[CPSID_I]);
@@ -130,9 +130,9 @@ fn what_is_pending_goes_before_what_is_less_urgent_or_has_a_higher_number() {
     firmware.handler(15).forever();
     let mut machine = firmware.on(CoreKind::CortexM4F).machine;
     machine.run(Cycles(200));
-    assert_eq!(machine.holds_back_priority(0x40), Some(Blocker::Primask));
+    assert_eq!(machine.priority_blocker(0x40), Some(Blocker::Primask));
     machine.set_register(Register::Primask, 0);
-    assert_eq!(machine.holds_back_priority(0x70), None);
-    assert_eq!(machine.holds_back_priority(0x80), Some(Blocker::Pending(15)));
-    assert_eq!(machine.holds_back_priority(0x90), Some(Blocker::Pending(15)));
+    assert_eq!(machine.priority_blocker(0x70), None);
+    assert_eq!(machine.priority_blocker(0x80), Some(Blocker::Pending(15)));
+    assert_eq!(machine.priority_blocker(0x90), Some(Blocker::Pending(15)));
 }

@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register, Stop};
 
-use crate::support::landmarks::{Nobody, borders, landmarks};
+use crate::support::landmarks::{NullObserver, borders, landmarks};
 use crate::support::programs::{self, Contents, FEW, MANY, Rounds, SPARE_INTERRUPT, timings};
 use crate::support::*;
 
@@ -44,11 +44,11 @@ impl Mode {
     fn run(self, machine: &mut Machine, until: Cycles, random: &mut Random) -> Stop {
         match self {
             Self::InPieces => pieces(machine, until, random, |_, machine, to| machine.run(to)),
-            Self::Observed => machine.run_observed(until, &mut Nobody),
+            Self::Observed => machine.run_observed(until, &mut NullObserver),
             Self::AtLandmarks => {
                 let landmarks = landmarks(&borders(random, &[0, RAM]));
                 pieces(machine, until, random, |_, machine, to| {
-                    machine.run_observed_at(&landmarks, to, &mut Nobody)
+                    machine.run_observed_at(&landmarks, to, &mut NullObserver)
                 })
             }
             Self::Stepped => loop {
@@ -64,7 +64,7 @@ impl Mode {
                 if random.below(8) == 0 {
                     try_interrupt(machine, random);
                 }
-                if let Err(stop) = machine.advance_open(until) {
+                if let Err(stop) = machine.advance_before_issue(until) {
                     break stop;
                 }
             },
@@ -114,8 +114,8 @@ fn pieces(
 
 /// Asks what an interrupt would meet here, which is to leave no trace.
 fn try_interrupt(machine: &mut Machine, random: &mut Random) {
-    let _ = machine.sees_pending();
-    if machine.is_asleep() || machine.holds_back(SPARE_INTERRUPT).is_some() {
+    let _ = machine.can_observe_pending();
+    if machine.is_asleep() || machine.interrupt_blocker(SPARE_INTERRUPT).is_some() {
         return;
     }
     let _ = machine.try_entry(SPARE_INTERRUPT);
@@ -126,8 +126,8 @@ fn try_interrupt(machine: &mut Machine, random: &mut Random) {
 /// The same before the next instruction has entered the pipeline.
 fn try_early_interrupt(machine: &mut Machine, random: &mut Random) {
     let next = machine.next_entry().0;
-    if !machine.is_asleep() && machine.holds_back(SPARE_INTERRUPT).is_none() {
-        let before = machine.way_to_core() + u64::from(random.below(4));
+    if !machine.is_asleep() && machine.interrupt_blocker(SPARE_INTERRUPT).is_none() {
+        let before = machine.interrupt_delay() + u64::from(random.below(4));
         let _ = machine.try_entry_early(SPARE_INTERRUPT, Cycles(next.saturating_sub(before)));
     }
 }
@@ -138,7 +138,7 @@ fn state(machine: &Machine) -> Vec<(String, u64)> {
         ("cycles".to_owned(), machine.cycles().0),
         ("instructions".to_owned(), machine.instructions().0),
         ("waited".to_owned(), machine.waited().0),
-        ("gave way".to_owned(), machine.gave_way().0),
+        ("gave way".to_owned(), machine.abandoned_instructions().0),
         ("exceptions".to_owned(), machine.exceptions_taken()),
     ];
     let r = (0..15).map(|at| (format!("r{at}"), Register::R(at)));
@@ -243,7 +243,7 @@ fn compare_one(
 }
 
 #[test]
-fn short_programs_do_the_same_in_every_mode() {
+fn short_programs_are_equal_in_every_mode() {
     let executed = compare(1..25, FEW, &[300, 3_000]);
     assert!(executed.instructions > 500_000, "too few instructions to tell: {executed:?}");
     assert!(executed.exceptions > 20_000, "too few exceptions to tell: {executed:?}");
@@ -251,7 +251,7 @@ fn short_programs_do_the_same_in_every_mode() {
 }
 
 #[test]
-fn long_programs_do_the_same_in_every_mode() {
+fn long_programs_are_equal_in_every_mode() {
     let executed = compare(100..105, MANY, &[20_000, 80_000]);
     assert!(executed.instructions > 4_000_000, "too few instructions to tell: {executed:?}");
     assert!(executed.exceptions > 20_000, "too few exceptions to tell: {executed:?}");
@@ -261,7 +261,7 @@ fn long_programs_do_the_same_in_every_mode() {
 
 /// Which of the flags an IT block's instructions have changed decides about the others (DDI 0403,
 /// A7.3.3): with Z set and both operands zero, LE holds; then no flag is set, and GT does.
-fn conditions_are_looked_at_again(core: CoreKind, changes: &[u16], before: &[u16]) {
+fn assert_conditions_are_reevaluated(core: CoreKind, changes: &[u16], before: &[u16]) {
     let mut firmware = Firmware::new();
     if core.has_fpu() {
         firmware.fpu();
@@ -285,25 +285,25 @@ fn conditions_are_looked_at_again(core: CoreKind, changes: &[u16], before: &[u16
 }
 
 #[test]
-fn conditions_are_looked_at_again_behind_msr() {
+fn conditions_are_reevaluated_after_msr() {
     for core in [CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F, CoreKind::CortexM33] {
-        conditions_are_looked_at_again(core, &[0xF380, 0x8800], &[]); // msrle apsr_nzcvq, r0
+        assert_conditions_are_reevaluated(core, &[0xF380, 0x8800], &[]); // msrle apsr_nzcvq, r0
     }
 }
 
 #[test]
-fn conditions_are_looked_at_again_behind_vmrs() {
+fn conditions_are_reevaluated_after_vmrs() {
     for core in [CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
         // vmsr fpscr, r0; vmrsle apsr_nzcv, fpscr
-        conditions_are_looked_at_again(core, &[0xEEF1, 0xFA10], &[0xEEE1, 0x0A10]);
+        assert_conditions_are_reevaluated(core, &[0xEEF1, 0xFA10], &[0xEEE1, 0x0A10]);
     }
 }
 
 #[test]
-fn conditions_are_looked_at_again_behind_comparisons() {
+fn conditions_are_reevaluated_after_comparisons() {
     for core in [CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM7, CoreKind::CortexM33] {
-        conditions_are_looked_at_again(core, &[0x4286], &[]); // cmple r6, r0
-        conditions_are_looked_at_again(core, &[0xF116, 0x0F01], &[]); // cmnle.w r6, #1
+        assert_conditions_are_reevaluated(core, &[0x4286], &[]); // cmple r6, r0
+        assert_conditions_are_reevaluated(core, &[0xF116, 0x0F01], &[]); // cmnle.w r6, #1
     }
 }
 
@@ -353,7 +353,7 @@ fn assert_no_cost_without_reason(machine: &mut Machine, timing: MemoryTiming, wh
 }
 
 #[test]
-fn no_instruction_takes_more_than_it_waits_and_a_little() {
+fn instructions_take_no_more_than_their_waits_and_a_small_bound() {
     for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             for seed in 200..230 {
@@ -370,7 +370,7 @@ fn no_instruction_takes_more_than_it_waits_and_a_little() {
 /// LDM and STM of no register at all, which the manual calls UNPREDICTABLE (DDI 0403, A7.7.41 and
 /// A7.7.159): whatever they do, they do not keep the core for longer than others.
 #[test]
-fn lists_of_no_registers_take_no_longer() {
+fn empty_register_lists_take_no_longer() {
     // ldm and stm in 16 and 32 bits, push, pop, ldmdb, stmdb
     let narrow: [&[u16]; 4] = [&[0xCE00], &[0xC600], &[0xB400], &[0xBC00]];
     let wide: [&[u16]; 4] = [&[0xE896, 0], &[0xE886, 0], &[0xE916, 0], &[0xE906, 0]];
@@ -390,7 +390,7 @@ fn lists_of_no_registers_take_no_longer() {
 
 /// Flash makes the core wait again behind the return from a function in RAM.
 #[test]
-fn flash_is_waited_for_behind_calls_of_ram() {
+fn flash_waits_count_after_calls_into_ram() {
     for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             let mut soc = soc(core);
@@ -406,7 +406,7 @@ fn flash_is_waited_for_behind_calls_of_ram() {
             machine.poke(RAM + 0x100, &[0x01, 0x31, 0x70, 0x47]).expect("RAM"); // adds r1, #1; bx lr
             let mut observed = machine.clone();
             machine.run(Cycles(3_000));
-            observed.run_observed(Cycles(3_000), &mut Nobody);
+            observed.run_observed(Cycles(3_000), &mut NullObserver);
             assert_same(&machine, &observed, &format!("{core} {timing:?}"));
         }
     }

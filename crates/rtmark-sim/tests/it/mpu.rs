@@ -61,7 +61,7 @@ fn is_allowed(firmware: &Firmware, core: CoreKind, address: u32, what: &str) -> 
 }
 
 #[test]
-fn access_permissions_are_those_of_the_table() {
+fn access_permissions_match_the_manuals_table() {
     // Table B3-15: what each AP allows to privileged and to unprivileged code.
     let table = [
         (0, "", ""),
@@ -89,7 +89,7 @@ fn access_permissions_are_those_of_the_table() {
 }
 
 #[test]
-fn regions_count_where_and_for_whom_they_should() {
+fn regions_apply_at_their_addresses_and_privilege() {
     for map in MAPS {
         for &core in map.cores {
             let mut firmware = with_memories();
@@ -102,7 +102,7 @@ fn regions_count_where_and_for_whom_they_should() {
 }
 
 #[test]
-fn registers_read_back_what_is_there() {
+fn registers_read_back_implemented_bits() {
     for &core in PMSA7 {
         let mut firmware = Firmware::new();
         firmware.store(MPU_RBAR, 0x2000_12F5).store(MPU_RASR, u32::MAX).store(MPU_CTRL, 6);
@@ -120,7 +120,7 @@ fn registers_read_back_what_is_there() {
 }
 
 #[test]
-fn a_soc_may_have_no_unit() {
+fn socs_can_have_no_mpu() {
     let mut firmware = Firmware::new();
     firmware.region(0, 0, 0x4000, 0, 0).store(MPU_CTRL, 5);
     firmware.load(1, MPU_TYPE).load(2, MPU_CTRL).load(3, MPU_RASR).mark("end").forever();
@@ -135,7 +135,7 @@ fn a_soc_may_have_no_unit() {
 const BORDER: u32 = 0x1200;
 
 #[test]
-fn code_is_checked_where_it_enters_a_region() {
+fn code_is_checked_at_region_boundaries() {
     // B3.5.7: XN. The border lies within a page of decoded code; the second instruction
     // of 32 bits lies across it.
     for &core in MAINLINE {
@@ -181,7 +181,7 @@ fn code_that_cannot_be_read_cannot_be_executed() {
 }
 
 #[test]
-fn handlers_of_faults_are_beyond_the_unit_unless_told() {
+fn fault_handlers_bypass_the_mpu_unless_hfnmiena_is_set() {
     // B3.5.3: HFNMIENA decides for priorities below zero, FAULTMASK's included.
     for &core in PMSA7 {
         for (control, names) in
@@ -233,7 +233,7 @@ fn a_disabled_mem_manage_is_escalated() {
 }
 
 #[test]
-fn a_frame_that_cannot_be_stored_is_a_fault_of_its_own() {
+fn stacking_errors_are_stacking_faults() {
     // B1.5.11: the handler of the fault runs first, and SVCall, which is less urgent, is
     // still pending.
     for &core in MAINLINE {
@@ -253,7 +253,7 @@ fn a_frame_that_cannot_be_stored_is_a_fault_of_its_own() {
 }
 
 #[test]
-fn a_frame_that_cannot_be_loaded_is_a_fault_of_its_own() {
+fn unstacking_errors_are_unstacking_faults() {
     // B1.5.8: the fault is chained to the return, on the same frame.
     for &core in MAINLINE {
         let mut firmware = with_memories();
@@ -274,7 +274,7 @@ fn a_frame_that_cannot_be_loaded_is_a_fault_of_its_own() {
 }
 
 #[test]
-fn registers_saved_lazily_are_saved_with_the_rights_of_their_owner() {
+fn lazy_stacking_uses_the_rights_of_the_interrupted_code() {
     // B1.5.7: the thread's, although the handler is privileged.
     for ready in [true, false] {
         let mut firmware = with_memories();
@@ -306,7 +306,7 @@ fn registers_saved_lazily_are_saved_with_the_rights_of_their_owner() {
 }
 
 #[test]
-fn a_fault_of_lazy_saving_waits_while_its_handler_cannot_run() {
+fn lazy_stacking_faults_wait_while_their_handler_cannot_run() {
     // B1.5.7: MemManage could be taken from the thread, but not from this handler, which
     // goes on.
     let mut firmware = with_memories();
@@ -325,7 +325,7 @@ fn a_fault_of_lazy_saving_waits_while_its_handler_cannot_run() {
 }
 
 #[test]
-fn a_fault_in_an_it_block_stacks_where_it_stands() {
+fn faults_in_it_blocks_stack_the_it_state() {
     // B1.4.2: ITSTATE on the stack is that of the instruction that faulted.
     let mut firmware = with_memories();
     firmware.region(2, GUARDED, 256, 0, 0).store(SHCSR, 1 << 16).store(MPU_CTRL, ENABLE);
@@ -341,7 +341,7 @@ fn a_fault_in_an_it_block_stacks_where_it_stands() {
 }
 
 #[test]
-fn checks_take_no_time() {
+fn mpu_checks_take_no_time() {
     // DDI 0337 and DDI 0439 give no cycle for the MPU: with everything allowed, code
     // takes what it takes without.
     for &core in PMSA7 {
@@ -388,7 +388,7 @@ fn stacking_faults_stop_the_run_with_their_kind() {
 }
 
 #[test]
-fn unprivileged_accesses_of_privileged_code_are_checked_as_such() {
+fn unprivileged_accesses_by_privileged_code_are_checked_as_unprivileged() {
     // A7.7.67 and its kin: LDRT and STRT. AP 1 is for privileged code alone.
     let accesses = [
         ("LDRT", [0xF852, 0x1E00], GUARDED, 4),
@@ -423,7 +423,7 @@ fn unprivileged_accesses_of_privileged_code_are_checked_as_such() {
 }
 
 #[test]
-fn unprivileged_accesses_load_and_store_as_others_do() {
+fn unprivileged_accesses_load_and_store_normally() {
     let mut firmware = Firmware::new();
     firmware.store(GUARDED, 0x8081_8283).set(2, GUARDED);
     firmware.op(&[0xF852, 0x1E00, 0xF812, 0x3E03, 0xF832, 0x4E02]);
@@ -471,7 +471,7 @@ fn regions_of_armv8_m_must_not_overlap() {
 }
 
 #[test]
-fn registers_of_armv8_m_read_back_what_is_there() {
+fn armv8_m_registers_read_back_implemented_bits() {
     // DDI 0553, D1.2: aliases are those of the group of four around RNR; MAIR is kept.
     let mut firmware = Firmware::new();
     firmware.store(MPU_RNR, 5).store(MPU_RBAR + 8, 0x2000_0006).store(MPU_RASR + 8, 0x2000_00FF);

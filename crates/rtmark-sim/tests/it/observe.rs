@@ -7,7 +7,7 @@ use rtmark_sim::{
     Watch,
 };
 
-use crate::support::landmarks::{assert_told_alike, borders};
+use crate::support::landmarks::{assert_same_events, borders};
 use crate::support::{self, Firmware, RAM, Random, soc};
 
 /// As `machine`, where every other flash has wait states and reads ahead.
@@ -107,7 +107,7 @@ impl Observer for Checker {
 }
 
 #[test]
-fn an_observed_run_is_the_run() {
+fn observed_runs_equal_unobserved_ones() {
     let mut stores = 0;
     for &core in CoreKind::CORTEX_M {
         for seed in 0..400 {
@@ -127,7 +127,7 @@ fn an_observed_run_is_the_run() {
 }
 
 #[test]
-fn steps_make_up_a_run() {
+fn single_steps_equal_a_run() {
     for &core in CoreKind::CORTEX_M {
         for seed in 0..300 {
             let mut random = Random(seed * 5 + 2);
@@ -158,7 +158,7 @@ impl Observer for Until {
 }
 
 #[test]
-fn observers_end_runs_and_steps_pass_stops() {
+fn observers_can_end_runs_and_steps_ignore_stops() {
     let mut random = Random(7);
     let mut machine = machine(CoreKind::CortexM4F, &mut random);
     // nop; nop; nop; b .
@@ -177,7 +177,7 @@ fn observers_end_runs_and_steps_pass_stops() {
 }
 
 #[test]
-fn a_run_that_was_stopped_everywhere_ends_the_same() {
+fn stopping_everywhere_does_not_change_a_run() {
     let mut stopped = 0;
     for &core in CoreKind::CORTEX_M {
         for seed in 0..300 {
@@ -210,7 +210,7 @@ fn a_run_that_was_stopped_everywhere_ends_the_same() {
 }
 
 #[test]
-fn a_watch_lets_through_what_stands_there_now() {
+fn watches_execute_the_current_instruction() {
     // movs r1, #value; bx lr: written to RAM, called, and written anew.
     let routine = RAM + 0x100;
     let written = |value: u32| 0x4770_2100 | value;
@@ -229,7 +229,7 @@ fn a_watch_lets_through_what_stands_there_now() {
 }
 
 #[test]
-fn landmarks_tell_of_exceptions_and_sleep_what_every_instruction_tells() {
+fn landmark_observers_see_the_same_exceptions_and_sleep() {
     let (mut every, mut some) = (0, 0);
     for &core in CoreKind::CORTEX_M {
         for seed in 1..60 {
@@ -237,7 +237,7 @@ fn landmarks_tell_of_exceptions_and_sleep_what_every_instruction_tells() {
             let machine = waiting_machine(core, &mut random);
             let borders = borders(&mut random, &[0, RAM]);
             let executed =
-                assert_told_alike(&machine, &borders, Cycles(20_000), &format!("{core} {seed}"));
+                assert_same_events(&machine, &borders, Cycles(20_000), &format!("{core} {seed}"));
             (every, some) = (every + executed.every, some + executed.alone);
         }
     }

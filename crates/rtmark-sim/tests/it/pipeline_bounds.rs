@@ -144,7 +144,7 @@ fn costs(
 /// fetched and one in which a register that its address is made of arrives, its accesses, and those
 /// of the two transfers that may still be on the bus when it comes, one in its data phase and one in
 /// the write buffer.
-fn most(sequence: &[Asm], at: usize) -> u64 {
+fn max_cycles(sequence: &[Asm], at: usize) -> u64 {
     let accesses: u64 = sequence[at.saturating_sub(2)..=at].iter().map(|asm| asm.accesses).sum();
     3 + accesses + if sequence[at].jumps { 3 } else { 0 }
 }
@@ -154,7 +154,7 @@ fn text(sequence: &[Asm]) -> String {
 }
 
 /// What is wrong with a sequence, on each core and with stores buffered and not.
-fn wrongs(sequence: &[Asm], wrong: &mut Vec<String>) {
+fn violations(sequence: &[Asm], wrong: &mut Vec<String>) {
     for core in PIPELINED {
         for place in [Place::First, Place::Second] {
             let mut totals = Vec::new();
@@ -163,9 +163,10 @@ fn wrongs(sequence: &[Asm], wrong: &mut Vec<String>) {
                 match costs(core, stores, place, sequence) {
                     Err(problem) => wrong.push(format!("{what}: {problem}")),
                     Ok(costs) => {
-                        let dear = (0..costs.len()).find(|&at| costs[at] > most(sequence, at));
+                        let exceeding =
+                            (0..costs.len()).find(|&at| costs[at] > max_cycles(sequence, at));
                         let total: u64 = costs.iter().sum();
-                        if dear.is_some() || total < sequence.len() as u64 {
+                        if exceeding.is_some() || total < sequence.len() as u64 {
                             wrong.push(format!("{what}: {costs:?}"));
                         }
                         totals.push(total);
@@ -187,7 +188,7 @@ fn wrongs(sequence: &[Asm], wrong: &mut Vec<String>) {
 fn check<'a>(sequences: impl IntoIterator<Item = &'a Vec<Asm>>) {
     let (mut wrong, mut count) = (Vec::new(), 0);
     for sequence in sequences {
-        wrongs(sequence, &mut wrong);
+        violations(sequence, &mut wrong);
         count += 1;
     }
     // Those that go on come first: what is wrong with them is another matter.
@@ -220,7 +221,7 @@ fn followers(register: u16) -> [Asm; 6] {
 
 /// 648 sequences: a load or store, two more, an addition.
 #[test]
-fn whatever_loads_and_stores_follow_each_other() {
+fn load_and_store_sequences_stay_within_bounds() {
     let mut sequences = Vec::new();
     for first in kinds(2) {
         for second in followers(3) {
@@ -257,7 +258,7 @@ fn packed_structures() {
 /// Transfers of several registers, exclusive ones, and table branches, between loads and stores
 /// that are not aligned.
 #[test]
-fn instructions_of_several_accesses_among_others() {
+fn multi_access_instructions_stay_within_bounds() {
     let list = 0b1_1100; // r2 to r4
     let mut others = vec![
         Asm::new("ldrd r2, r3, [r0]", &[0xE9D0, 0x2300], 2),
@@ -302,7 +303,7 @@ fn instructions_of_several_accesses_among_others() {
 }
 
 #[test]
-fn float_lists_among_others() {
+fn float_lists_stay_within_bounds() {
     let others = [
         Asm::new("vldm r0, {s0-s3}", &[0xEC90, 0x0A04], 4),
         Asm::new("vstm r0, {s0-s3}", &[0xEC80, 0x0A04], 4),
@@ -319,7 +320,7 @@ fn float_lists_among_others() {
                     for stores in [Stores::Buffered, Stores::Unbuffered] {
                         let costs = costs(CoreKind::CortexM4F, stores, Place::First, &sequence);
                         let bounded = costs.as_ref().is_ok_and(|costs| {
-                            (0..costs.len()).all(|at| costs[at] <= most(&sequence, at))
+                            (0..costs.len()).all(|at| costs[at] <= max_cycles(&sequence, at))
                         });
                         if !bounded {
                             wrong.push(format!("{stores:?}: {}: {costs:?}", text(&sequence)));
@@ -337,7 +338,7 @@ fn float_lists_among_others() {
 /// hang nor take long, among loads and stores of any kind. Here it is an undefined instruction, or
 /// an access of nothing.
 #[test]
-fn lists_of_no_register() {
+fn empty_register_lists_stay_within_bounds() {
     let empty = [
         Asm::new("ldm r0, {}", &[0xE890, 0], 0),
         Asm::new("stm r0, {}", &[0xE880, 0], 0),
@@ -369,7 +370,7 @@ fn lists_of_no_register() {
                         problem.starts_with("undefined instruction")
                             || problem.starts_with("floating-point instruction")
                     }
-                    Ok(costs) => (0..costs.len()).all(|at| costs[at] <= most(sequence, at)),
+                    Ok(costs) => (0..costs.len()).all(|at| costs[at] <= max_cycles(sequence, at)),
                 };
                 if !bounded {
                     wrong.push(format!("{core}: {}: {result:?}", text(sequence)));

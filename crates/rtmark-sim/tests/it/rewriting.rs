@@ -81,7 +81,7 @@ fn outcome(machine: &Machine) -> [u64; 4] {
 }
 
 #[test]
-fn what_is_written_is_executed_at_once() {
+fn written_code_executes_immediately() {
     let written = ROUNDS / 2 * u32::from(FIRST + SECOND);
     for &core in CoreKind::CORTEX_M {
         for base in bases() {
@@ -101,7 +101,7 @@ fn what_is_written_is_executed_at_once() {
 }
 
 #[test]
-fn what_a_handler_writes_is_executed_behind_it() {
+fn code_written_by_a_handler_executes_after_it() {
     for &core in CoreKind::CORTEX_M {
         // Not where the stack is.
         for base in bases().filter(|&base| base < STACK - 0x100) {
@@ -121,7 +121,7 @@ fn what_a_handler_writes_is_executed_behind_it() {
 
 /// From outside: all the code is new then, or one word of it.
 #[test]
-fn what_is_written_from_outside_is_executed_by_that_machine_alone() {
+fn code_written_from_outside_executes_on_that_machine_only() {
     for &core in CoreKind::CORTEX_M {
         for base in bases() {
             let (site, next) = (Site::Later.address(base), Site::Next);

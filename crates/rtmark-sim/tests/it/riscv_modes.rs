@@ -8,7 +8,7 @@ use crate::rv32::{
     atomic, branch, csr, i_type, muldiv, r_type,
 };
 use crate::support::Random;
-use crate::support::landmarks::{Nobody, assert_told_alike, borders, landmarks};
+use crate::support::landmarks::{NullObserver, assert_same_events, borders, landmarks};
 
 const HAZARD3: &str = include_str!("../../../../socs/generic-hazard3.toml");
 const IBEX: &str = include_str!("../../../../socs/generic-ibex.toml");
@@ -372,10 +372,10 @@ impl Mode {
                     break stop;
                 }
             },
-            Self::Observed => machine.run_observed(until, &mut Nobody),
+            Self::Observed => machine.run_observed(until, &mut NullObserver),
             Self::AtLandmarks => {
                 let landmarks = landmarks(&borders(random, &[BASE, RAM]));
-                machine.run_observed_at(&landmarks, until, &mut Nobody)
+                machine.run_observed_at(&landmarks, until, &mut NullObserver)
             }
             Self::InPieces | Self::Copied | Self::Mixed => loop {
                 let most = [4, 60, 3_000][random.below(3) as usize];
@@ -439,7 +439,7 @@ fn compare(text: &str, seeds: std::ops::Range<u64>) {
             }
             let mut random = Random::new(seed);
             let borders = borders(&mut random, &[BASE, RAM]);
-            let executed = assert_told_alike(&first, &borders, until, &format!("{kind:?} {seed}"));
+            let executed = assert_same_events(&first, &borders, until, &format!("{kind:?} {seed}"));
             alone += executed.alone;
             instructions += plain.instructions().0;
             traps += plain.exceptions_taken();
@@ -452,19 +452,19 @@ fn compare(text: &str, seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn programs_of_a_hazard3_do_the_same_in_every_mode() {
+fn hazard3_programs_are_equal_in_every_mode() {
     compare(HAZARD3, 1..25);
 }
 
 #[test]
-fn programs_of_an_ibex_do_the_same_in_every_mode() {
+fn ibex_programs_are_equal_in_every_mode() {
     compare(IBEX, 101..125);
 }
 
 /// A store into code ahead is executed as soon as the run comes there, long after both have often been
 /// executed: each round writes one of two additions over the other one.
 #[test]
-fn what_a_program_writes_over_its_own_code_is_executed() {
+fn self_modified_code_executes() {
     const ROUNDS: u32 = 1_000;
     const PATCH: i32 = 12;
     let (one, two) = (addi(10, 10, 1), addi(10, 10, 2));
@@ -490,7 +490,7 @@ fn what_a_program_writes_over_its_own_code_is_executed() {
 /// branches depend on data, a function has two callers, one load reads flash and RAM, and a division
 /// sometimes divides by zero.
 #[test]
-fn blocks_that_end_early_change_neither_results_nor_cycles() {
+fn early_block_exits_change_neither_results_nor_cycles() {
     const UNTIL: u64 = 60_000;
     const FUNCTION: i32 = 18;
     let words = [

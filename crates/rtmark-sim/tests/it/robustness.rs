@@ -1,6 +1,6 @@
 //! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
 
-use rtmark_sim::{Bound, CoreKind, Cycles, FaultPolicy, Image, Machine, Soc, Stop, Taken, Watch};
+use rtmark_sim::{Bound, CoreKind, Cycles, Elapsed, FaultPolicy, Image, Machine, Soc, Stop, Watch};
 
 use crate::support::{self, Random, soc};
 
@@ -58,7 +58,7 @@ fn try_image(soc: &Soc, seed: u64, policy: FaultPolicy, bytes: &[u8], random: &m
     run_on(&mut machine, 20_000);
     let (cycles, name) = (machine.cycles().0, &soc.name);
     assert!(cycles < 200_000, "{name} seed {seed}: ran to cycle {cycles}");
-    let excess = Bound::of(soc).excess(&Taken::from(&machine));
+    let excess = Bound::of(soc).violation(&Elapsed::from(&machine));
     assert_eq!(excess, None, "{name} seed {seed}");
 }
 
@@ -69,7 +69,7 @@ fn seeds(default: u64) -> u64 {
 }
 
 #[test]
-fn random_bytes_as_firmware() {
+fn random_bytes_as_firmware_do_not_panic() {
     for &core in CoreKind::CORTEX_M {
         for seed in 0..seeds(600) {
             let mut random = Random::new(seed);
@@ -91,7 +91,7 @@ const OTHERS: [&str; 4] = [
 
 /// Where most instructions are some instruction: of each word a few bits are as they should be.
 #[test]
-fn random_words_as_firmware_of_other_cores() {
+fn random_words_as_firmware_of_other_cores_do_not_panic() {
     for text in OTHERS {
         let soc = Soc::from_toml(text).expect("a soc");
         for seed in 0..seeds(300) {
@@ -121,14 +121,14 @@ fn excess_of(soc: &Soc, words: &[u32]) -> (Option<String>, u64) {
     machine.poke(soc.vector_base(), &bytes).expect("in flash");
     machine.reset().expect("code");
     assert_eq!(machine.run(Cycles(2_000)), Stop::Limit);
-    let before = Taken::from(&machine);
+    let before = Elapsed::from(&machine);
     assert_eq!(machine.run(Cycles(20_000)), Stop::Limit);
-    let taken = Taken::from(&machine).since(before);
-    (Bound::of(soc).excess(&taken), taken.cycles.0 / taken.instructions.0)
+    let taken = Elapsed::from(&machine).since(before);
+    (Bound::of(soc).violation(&taken), taken.cycles.0 / taken.instructions.0)
 }
 
 #[test]
-fn the_longest_instructions_of_other_cores_are_not_taken_for_mistakes() {
+fn the_longest_instructions_are_not_reported_as_internal_errors() {
     // Without wait states, which would hide how long a division takes.
     let text = OTHERS[2].replace("wait_states = 120", "wait_states = 0");
     let r5 = Soc::from_toml(&text.replace("wait_states = 50", "wait_states = 0")).expect("a soc");
@@ -156,7 +156,7 @@ fn the_longest_instructions_of_other_cores_are_not_taken_for_mistakes() {
 }
 
 #[test]
-fn stacks_anywhere_at_all() {
+fn random_stack_addresses_do_not_panic() {
     // Around the ends of the address space and of RAM, where sums overflow.
     let corners = [0, 4, 0x20, 0x60, 0x64, 0x68, 0x2000_0000, 0x2000_0010, 0x2000_4000];
     for &core in CoreKind::CORTEX_M {
@@ -174,7 +174,7 @@ fn stacks_anywhere_at_all() {
 
 /// Instructions that random bytes seldom give: the system's registers, written with anything.
 #[test]
-fn random_writes_to_the_system_space() {
+fn random_writes_to_the_system_space_do_not_panic() {
     let registers = [
         0xE000_E010,
         0xE000_E014,
@@ -275,7 +275,7 @@ fn random_writes_to_the_system_space() {
 }
 
 #[test]
-fn damaged_images_are_refused_or_read() {
+fn damaged_images_are_rejected_or_loaded() {
     // Every prefix and many single-byte changes of a small ELF file.
     let elf = small_elf();
     assert!(Image::from_elf(&elf).is_ok());

@@ -113,7 +113,7 @@ type Operation = (u32, fn(f64, f64) -> f64, fn(f32, f32) -> f32);
 type Function = (u32, fn(f64) -> f64);
 
 #[test]
-fn what_is_rounded_is_rounded_as_ieee_754_says() {
+fn rounding_follows_ieee_754() {
     let (mut rom, mut numbers) = (Rom::new(), Numbers(1));
     for round in 0..300 {
         // Numbers of equal size cancel out, others leave bits behind.
@@ -177,7 +177,7 @@ fn integers_round_down_and_saturate() {
 }
 
 #[test]
-fn functions_are_near() {
+fn rom_functions_are_within_call_range() {
     let (mut rom, mut numbers) = (Rom::new(), Numbers(7));
     for _ in 0..100 {
         let (a, b) = (numbers.double(5), numbers.double(5));
@@ -212,7 +212,7 @@ fn functions_are_near() {
 }
 
 #[test]
-fn what_start_up_code_calls_in_the_rom_of_rp2350_is_there() {
+fn the_rp2350_rom_has_the_functions_start_up_code_calls() {
     let soc = Soc::from_toml(include_str!("../../../../socs/rp2350.toml")).expect("good");
     let mut machine = Machine::new(&soc);
     let vectors = [0x2008_0000_u32, 0x1000_0009].map(u32::to_le_bytes).concat();

@@ -1,6 +1,6 @@
 //! Instructions of RV32 as words, and programs of them run cycle by cycle.
 
-use rtmark_sim::riscv::{Follow, RiscV, Trapped};
+use rtmark_sim::riscv::{PipelineObserver, RiscV, TrapKind};
 use rtmark_sim::{Cycles, Machine};
 
 /// Where code and data are in the generic socs.
@@ -102,16 +102,16 @@ impl Code {
 pub struct Trace {
     /// Place and cycle of each instruction that has left.
     pub left: Vec<(u32, u64)>,
-    pub traps: Vec<(Trapped, u64)>,
+    pub traps: Vec<(TrapKind, u64)>,
     most: usize,
 }
 
-impl Follow for Trace {
+impl PipelineObserver for Trace {
     fn left(&mut self, pc: u32, cycle: u64) {
         self.left.push((pc - BASE, cycle));
     }
 
-    fn trapped(&mut self, what: Trapped, cycle: u64, _return_to: u32) {
+    fn trapped(&mut self, what: TrapKind, cycle: u64, _return_to: u32) {
         self.traps.push((what, cycle));
     }
 
@@ -123,7 +123,7 @@ impl Follow for Trace {
 /// Runs so many instructions.
 pub fn trace(machine: &mut Machine, most: usize) -> Trace {
     let mut trace = Trace { most, ..Trace::default() };
-    core(machine).run_followed(Cycles(10_000), &mut trace);
+    core(machine).run_with_observer(Cycles(10_000), &mut trace);
     assert_eq!(trace.left.len(), most, "{:x?}", trace.left);
     trace
 }

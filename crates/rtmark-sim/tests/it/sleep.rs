@@ -5,7 +5,7 @@ use rtmark_sim::{CoreKind, Cycles, Stop, Watch};
 use crate::support::*;
 
 #[test]
-fn an_interrupt_wakes_and_is_taken() {
+fn interrupts_wake_and_are_taken() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).op(&[WFI]).mark("awake").forever();
@@ -24,7 +24,7 @@ fn an_interrupt_wakes_and_is_taken() {
 }
 
 #[test]
-fn falling_asleep_can_be_watched_and_an_event_keeps_awake() {
+fn sleep_can_be_watched_and_an_event_prevents_it() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         // The first WFE finds the event and goes on.
@@ -40,7 +40,7 @@ fn falling_asleep_can_be_watched_and_an_event_keeps_awake() {
 }
 
 #[test]
-fn a_masked_interrupt_wakes_and_waits() {
+fn masked_interrupts_wake_and_stay_pending() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).op(&[CPSID_I, WFI]).mark("awake").nops(3).op(&[CPSIE_I]);
@@ -55,7 +55,7 @@ fn a_masked_interrupt_wakes_and_waits() {
 }
 
 #[test]
-fn a_disabled_interrupt_does_not_wake() {
+fn disabled_interrupts_do_not_wake() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[WFI]).mark("awake").forever();
@@ -68,7 +68,7 @@ fn a_disabled_interrupt_does_not_wake() {
 }
 
 #[test]
-fn systick_wakes_and_the_time_asleep_counts() {
+fn systick_wakes_and_time_asleep_is_counted() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.store(SYST_RVR, 9_999).store(SYST_CVR, 0).store(SYST_CSR, 7);
@@ -88,7 +88,7 @@ fn systick_wakes_and_the_time_asleep_counts() {
 }
 
 #[test]
-fn a_core_that_nothing_can_wake_is_asleep() {
+fn a_core_that_nothing_can_wake_stops_as_asleep() {
     for &core in CoreKind::CORTEX_M {
         for sleep in [WFI, WFE] {
             let mut firmware = Firmware::new();
@@ -101,7 +101,7 @@ fn a_core_that_nothing_can_wake_is_asleep() {
 }
 
 #[test]
-fn an_event_is_remembered_once() {
+fn the_event_register_holds_one_event() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[SEV, WFE]).mark("first").op(&[WFE]).mark("second").forever();
@@ -112,7 +112,7 @@ fn an_event_is_remembered_once() {
 }
 
 #[test]
-fn an_exceptions_end_is_an_event() {
+fn exception_return_sets_the_event_register() {
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xDF00, WFE]).mark("awake").op(&[WFE]).mark("again").forever();
@@ -124,7 +124,7 @@ fn an_exceptions_end_is_an_event() {
 }
 
 #[test]
-fn pending_is_an_event_if_asked_for() {
+fn sevonpend_makes_pending_an_event() {
     for &core in CoreKind::CORTEX_M {
         // SEVONPEND: even an interrupt that is not enabled wakes WFE.
         let mut firmware = Firmware::new();
@@ -137,7 +137,7 @@ fn pending_is_an_event_if_asked_for() {
 }
 
 #[test]
-fn what_is_pending_already_is_no_event() {
+fn already_pending_interrupts_are_not_events() {
     // B1.5.18: only becoming pending is, and what a first WFE has taken is gone.
     for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
@@ -164,7 +164,7 @@ fn sleep_on_exit_never_returns_to_thread_mode() {
 }
 
 #[test]
-fn a_sleep_that_ends_at_once_takes_two_cycles() {
+fn a_sleep_that_ends_immediately_takes_two_cycles() {
     // DDI 0484, 3.3: WFI and WFE take two cycles; the interrupt is already there.
     let mut firmware = Firmware::new();
     firmware.enable(1).op(&[CPSID_I]).store(NVIC_ISPR, 1).nops(3);

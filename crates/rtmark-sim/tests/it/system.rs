@@ -29,7 +29,7 @@ fn read(core: CoreKind, addresses: &[u32], prepare: impl Fn(&mut Firmware)) -> V
 }
 
 #[test]
-fn cores_tell_what_they_are() {
+fn cores_identify_themselves() {
     // DDI 0432, 0484, 0337, 0439 and 100230, the tables of their system control registers.
     let features: Vec<u32> =
         (0xE000_ED40..=0xE000_ED70).step_by(4).chain([0xE000_EF40, 0xE000_EF44]).collect();
@@ -118,7 +118,7 @@ fn cores_tell_what_they_are() {
 }
 
 #[test]
-fn writes_change_the_bits_that_there_are() {
+fn writes_change_only_implemented_bits() {
     // Register, what is written, what it then reads as.
     let table: &[(&str, CoreKind, u32, u32, u32)] = &[
         ("CCR", CoreKind::CortexM3, CCR, u32::MAX, 0x31B),
@@ -149,7 +149,7 @@ fn writes_change_the_bits_that_there_are() {
 }
 
 #[test]
-fn unprivileged_code_triggers_interrupts_where_allowed() {
+fn unprivileged_code_can_trigger_interrupts_if_allowed() {
     // B3.2.26 and CCR.USERSETMPEND.
     for (allows, names) in [(2, &["interrupt", "after"][..]), (0, &["hard fault"])] {
         let mut firmware = Firmware::new();
@@ -185,7 +185,7 @@ fn revised(revision: &str) -> rtmark_sim::Soc {
 }
 
 #[test]
-fn revisions_tell_themselves_apart() {
+fn revisions_identify_themselves() {
     // CPUID of r1p1 and r2p1 (DDI 0337, CPUID: variant and revision); ACTLR came with r2p0;
     // STKALIGN is set at reset from r2p0 on (IHI 0046B, 2.3.3).
     for (revision, cpuid, auxiliary, configuration) in
@@ -202,7 +202,7 @@ fn revisions_tell_themselves_apart() {
 }
 
 #[test]
-fn an_early_core_buffers_stores_whatever_is_asked_for() {
+fn early_revisions_buffer_stores_regardless_of_actlr() {
     // On an STM32F100 (r1p1) programs take the same cycles with ACTLR.DISDEFWBUF as without.
     // On a CC2650 (r2p1) a store that is not buffered takes longer.
     let cycles = |revision: &str, auxiliary: u32| {

@@ -122,11 +122,11 @@ fn assert_table(core: CoreKind, text: &str, least: usize) {
 }
 
 #[test]
-fn cortex_m0plus_takes_the_cycles_of_its_manual() {
+fn cortex_m0plus_cycles_match_the_manual() {
     assert_table(CoreKind::CortexM0Plus, include_str!("timing/cortex-m0plus.txt"), 90);
 }
 
 #[test]
-fn cortex_m4f_takes_the_cycles_of_its_manual() {
+fn cortex_m4f_cycles_match_the_manual() {
     assert_table(CoreKind::CortexM4F, include_str!("timing/cortex-m4f.txt"), 60);
 }

@@ -43,7 +43,7 @@ fn counts(firmware: &Firmware, core: CoreKind) -> [u32; 6] {
 }
 
 #[test]
-fn the_counters_tell_the_cycles_apart() {
+fn the_profiling_counters_classify_cycles() {
     // C1.8.3: cycles are instructions and the overheads, without what was folded.
     for &core in MAINLINE {
         let mut firmware = counting(|firmware| {
@@ -113,7 +113,7 @@ fn counting_each_instruction_changes_no_cycle() {
 }
 
 #[test]
-fn without_power_there_is_nothing() {
+fn without_trace_power_registers_read_as_zero() {
     // C1.6.5, DEMCR.TRCENA.
     let mut firmware = Firmware::new();
     firmware.store(DWT_CTRL, 1).load(4, DWT_CTRL).load(5, CYCCNT);
@@ -173,7 +173,7 @@ fn comparators_watch_instructions_and_ranges() {
 }
 
 #[test]
-fn the_monitor_steps() {
+fn the_debug_monitor_single_steps() {
     // C1.6.5, MON_STEP: one instruction of what is less urgent, then the monitor.
     let mut firmware = Firmware::new();
     firmware.set(7, 0).set(6, 0).store(DEMCR, MON_EN | 1 << 18);
@@ -204,7 +204,7 @@ fn every_stimulus_port_can_be_written() {
 }
 
 #[test]
-fn control_of_the_itm_is_locked() {
+fn itm_control_is_locked() {
     // C1.7.6: LAR takes the key; nothing is written before.
     let mut firmware = Firmware::new();
     firmware.load(3, ITM_LSR).store(ITM_TER, 0).load(4, ITM_TER);
@@ -218,7 +218,7 @@ fn control_of_the_itm_is_locked() {
 }
 
 #[test]
-fn unprivileged_code_writes_to_the_ports_left_to_it() {
+fn unprivileged_code_writes_to_permitted_ports() {
     // C1.7.4: ITM_TPR by eight ports. Other writes are ignored, and no fault.
     let mut firmware = Firmware::new();
     firmware.store(ITM_LAR, 0xC5AC_CE55).store(ITM_TPR, 0b0001).unprivileged();

@@ -60,7 +60,7 @@ impl Case {
 }
 
 #[test]
-fn what_is_done_with_one_is_told_of() {
+fn unmodelled_accesses_are_reported() {
     for case in &CASES {
         let mut machine = case.machine();
         assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
@@ -71,7 +71,7 @@ fn what_is_done_with_one_is_told_of() {
 }
 
 #[test]
-fn the_first_use_ends_a_run_that_lets_none_through() {
+fn strict_runs_end_at_the_first_unmodelled_access() {
     for case in &CASES {
         let mut machine = case.machine();
         machine.set_strictness(Strictness::Strict);
@@ -84,7 +84,7 @@ fn the_first_use_ends_a_run_that_lets_none_through() {
 }
 
 #[test]
-fn a_program_that_waits_for_what_only_keeps_is_told_of() {
+fn polling_storage_only_registers_is_reported() {
     // Both cores of one chip: CLOCKS has a register there that only keeps what is written.
     let keeps = 0x4001_0004;
     // ldr r2, [r1]; b the load.

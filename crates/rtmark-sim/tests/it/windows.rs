@@ -82,7 +82,7 @@ fn rising(of: &Machine, at: u32, once: &[u16], times: u32, r: [u32; 4]) -> Vec<u
 }
 
 #[test]
-fn a_fetch_waits_for_the_store_before_it_in_the_same_ram() {
+fn fetches_wait_for_a_preceding_store_to_the_same_ram() {
     let m3 = machine("cortex-m3", Buffer::On(8));
     let data = [0, 0x0123_4567, CODE + 0x800, 0];
     // str r5, [r6, r7]; strb.w r5, [r6, r7]; strd r4, r5, [r6]; str.w r5, [r6]. A CC2650.
@@ -93,7 +93,7 @@ fn a_fetch_waits_for_the_store_before_it_in_the_same_ram() {
 }
 
 #[test]
-fn words_of_a_pair_wait_for_their_line_once() {
+fn double_word_loads_wait_for_their_line_once() {
     let from_flash = [0, 0, 0, FLASH + 0x290];
     // ldrd r5, r6, [r7]. A CC2650 with its line buffer on, and off.
     let pairs = |buffer| {
@@ -105,7 +105,7 @@ fn words_of_a_pair_wait_for_their_line_once() {
 }
 
 #[test]
-fn on_the_system_bus_of_a_cc2652_a_store_waits_for_the_fetch_that_waits_for_it() {
+fn stores_and_fetches_on_a_cc2652s_system_bus_wait_for_each_other() {
     let data = [0, 0x81, RAM + 0x800, 0];
     // str.w r5, [r6]: an STM32F100 and a CC2652.
     for (core, cycles) in [("cortex-m3", [4, 7, 10, 13]), ("cortex-m4", [5, 8, 11, 14])] {
@@ -115,7 +115,7 @@ fn on_the_system_bus_of_a_cc2652_a_store_waits_for_the_fetch_that_waits_for_it()
 }
 
 #[test]
-fn on_the_system_bus_of_an_stm32f100_a_fetch_that_a_branch_gives_up_makes_way() {
+fn cancelled_fetches_free_an_stm32f100s_system_bus() {
     // bx r5, to a word and across two: an STM32F100 and a CC2652.
     for (core, cycles) in [("cortex-m3", [6, 8]), ("cortex-m4", [8, 10])] {
         let windows = [0x20, 0x22].map(|landing| {
@@ -136,7 +136,7 @@ fn the_queue_feeds_the_core_while_flash_reads_a_line() {
 }
 
 #[test]
-fn code_and_data_of_flash_take_turns() {
+fn data_read_from_flash_is_not_buffered_as_code() {
     // ldr.w r5, [r5], of a list in flash on a CC2652: what is read as data is not there as code.
     let mut m4 = machine("cortex-m4", Buffer::On(16));
     for at in (FLASH + 0x800..).step_by(4).take(8) {
@@ -151,7 +151,7 @@ fn code_and_data_of_flash_take_turns() {
 }
 
 #[test]
-fn a_jump_table_in_flash_is_read_by_the_same_buffer() {
+fn jump_tables_in_flash_share_the_code_buffer() {
     // tbb [pc, r6], behind which comes its table, and ten times adds r7, #1: a CC2652.
     let windows = [(0, 23), (1, 22), (2, 22), (3, 21)].map(|(index, cycles)| {
         let table = [0x0605, 0x0807, 0x0A09, 0x0C0B, 0x0E0D];
@@ -163,7 +163,7 @@ fn a_jump_table_in_flash_is_read_by_the_same_buffer() {
 }
 
 #[test]
-fn a_barrier_has_what_follows_fetched_anew() {
+fn barriers_refetch_the_following_instructions() {
     // isb; adds.w r4, r4, r4; umull r5, r4, r4, r5; ldr.w r6, [r7]; nop.w; beq.w, not taken;
     // nop.w; nop.w: a CC2650.
     let body = [

@@ -14,10 +14,10 @@ const EDGE: u64 = 64;
 impl<S: Visitor> Sweep<'_, S> {
     /// Answers for the points inside a step that is not a plain instruction, and for those that waited
     /// before it.
-    pub(super) fn look_inside(&mut self, before: Boundary, looked: Option<Cycles>) {
+    pub(super) fn answer_inside(&mut self, before: Boundary, looked: Option<Cycles>) {
         let (from, to) = (before.cycle, self.machine.cycles().0);
         let to = looked.map_or(to, |looked| looked.0.max(to));
-        let come = from.saturating_sub(self.way);
+        let come = from.saturating_sub(self.delay);
         let to = self.last.map_or(to, |last| last.min(to));
         if self.waiting.is_none() && come.max(self.seen) >= to {
             return;
@@ -56,12 +56,12 @@ impl<S: Visitor> Sweep<'_, S> {
         let guess = to.saturating_sub(self.unseen).clamp(low, high);
         for at in [guess, guess - 1] {
             if (low..high).contains(&at) {
-                if self.is_seen(at) { low = at + 1 } else { high = at }
+                if self.is_noticed(at) { low = at + 1 } else { high = at }
             }
         }
         while low < high {
             let middle = low.midpoint(high);
-            if self.is_seen(middle) { low = middle + 1 } else { high = middle }
+            if self.is_noticed(middle) { low = middle + 1 } else { high = middle }
         }
         self.unseen = to.saturating_sub(low);
         if low > begin + 1 {
@@ -78,14 +78,15 @@ impl<S: Visitor> Sweep<'_, S> {
     }
 
     /// Tells whether an interrupt that becomes pending at a cycle is noticed within the next step.
-    fn is_seen(&self, at: u64) -> bool {
+    fn is_noticed(&self, at: u64) -> bool {
         let interrupt = self.visitor.interrupt();
         let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
-        self.visitor.path().look_at(&copy);
+        self.visitor.path().check_machine(&copy);
         // An instruction that gives way to it has seen it before it is reported as pending.
-        copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
+        copy.is_pending_or_active(interrupt)
+            || copy.abandoned_instructions() != self.kept.abandoned_instructions()
     }
 
     /// Answers for a range of points whose ends are known. A step looks at what is pending only a few

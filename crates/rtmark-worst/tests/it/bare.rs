@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rtmark_sim::{Cycles, Machine, Soc, Watch};
 use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Window};
 
-use crate::programs::{all, goes_on};
+use crate::programs::{all, resumption_cycle};
 
 /// A program, and the search to perform.
 pub struct Bare {
@@ -81,7 +81,7 @@ impl Bare {
             *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
             let mut machine = self.machine(soc);
             machine.arm_interrupt(self.interrupt, self.priority);
-            if let Some(resumed) = goes_on(machine, self.interrupt, point, self.patience) {
+            if let Some(resumed) = resumption_cycle(machine, self.interrupt, point, self.patience) {
                 *counts[2].entry((resumed - point).cast_signed()).or_default() += 1;
             }
             if latency > worst.0 {

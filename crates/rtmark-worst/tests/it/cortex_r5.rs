@@ -148,11 +148,11 @@ fn assert_as_from_reset(program: &'static [u32], window: Window) {
 }
 
 #[test]
-fn the_search_equals_a_run_from_reset_for_each_cycle() {
+fn the_search_equals_runs_from_reset_at_each_cycle() {
     assert_as_from_reset(PROGRAM, Window { from: 6_000, to: 8_000 });
 }
 
 #[test]
-fn a_search_for_fiq_equals_them_too() {
+fn a_search_for_fiq_equals_runs_from_reset() {
     assert_as_from_reset(&FAST, Window { from: 6_000, to: 8_000 });
 }

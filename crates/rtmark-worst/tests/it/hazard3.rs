@@ -1,7 +1,7 @@
 //! A search on a Hazard3 finds what runs from reset find, one for each cycle.
 
 use rtmark_sim::{Cycles, Soc, Watch};
-use rtmark_worst::{Aspect, Path, PathError, Question, Reach, Second, Window};
+use rtmark_worst::{Aspect, PairedInterrupt, Path, PathError, Question, Reach, Window};
 
 use crate::bare::Bare;
 use crate::programs::all;
@@ -157,7 +157,7 @@ const BARE: Bare = Bare {
 };
 
 #[test]
-fn the_search_equals_a_run_from_reset_for_each_cycle() {
+fn the_search_equals_runs_from_reset_at_each_cycle() {
     for (soc, window) in
         [(soc(), Window { from: 150, to: 2_100 }), (slow(), Window { from: 400, to: 2_600 })]
     {
@@ -191,11 +191,11 @@ fn brute_pairs(path: &Path, window: Window, distance: u64) -> [u64; 2] {
 }
 
 #[test]
-fn interrupts_that_share_a_handler_are_told_apart() {
+fn interrupts_sharing_a_handler_are_distinguished() {
     const DISTANCE: u64 = 10;
     let window = Window { from: 320, to: 350 };
     let path = |interrupt, priority| {
-        let second = Some(Second { interrupt, priority, distance: Some(DISTANCE) });
+        let second = Some(PairedInterrupt { interrupt, priority, distance: Some(DISTANCE) });
         let question = Question { second, ..BARE.question(Reach::Entry, window) };
         Path::new(BARE.machine(&soc()), question)
     };

@@ -118,7 +118,7 @@ fn slow() -> Soc {
 }
 
 #[test]
-fn the_search_equals_a_run_from_reset_for_each_cycle() {
+fn the_search_equals_runs_from_reset_at_each_cycle() {
     let bare = Bare {
         program: &WHOLE,
         base: BASE,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Soc, Watch};
-use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Second, Window};
+use rtmark_worst::{Aspect, Findings, PairedInterrupt, Path, Question, Reach, Window};
 
 use crate::programs::*;
 use crate::support::*;
@@ -27,7 +27,7 @@ impl Dice {
 
 /// Whether a program also requests or withdraws the interrupt that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meddles {
+enum Interference {
     No,
     Asks,
     Withdraws,
@@ -62,8 +62,8 @@ fn ask<'a>(firmware: &'a mut Firmware, core: CoreKind, dice: &mut Dice) -> &'a m
     }
 }
 
-fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddles) {
-    let kinds = if meddles == Meddles::Everywhere { 16 } else { 12 };
+fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Interference) {
+    let kinds = if meddles == Interference::Everywhere { 16 } else { 12 };
     match dice.below(kinds) {
         12..16 => ask(firmware, core, dice),
         // stmia r6!, {r0-r3}; subs; ldmia r6!, {r0-r3}; subs
@@ -77,10 +77,10 @@ fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddle
         6 => firmware.store(NVIC_ISPR, 0),
         7 | 8 => firmware.op(PEND_SWITCH).nops(dice.below(4) as usize),
         9 => match meddles {
-            Meddles::No => firmware.store(NVIC_ISPR, 1),
-            Meddles::Asks => firmware.store(NVIC_ISPR, 2),
-            Meddles::Withdraws => firmware.store(NVIC_ICPR, 2),
-            Meddles::Everywhere => ask(firmware, core, dice),
+            Interference::No => firmware.store(NVIC_ISPR, 1),
+            Interference::Asks => firmware.store(NVIC_ISPR, 2),
+            Interference::Withdraws => firmware.store(NVIC_ICPR, 2),
+            Interference::Everywhere => ask(firmware, core, dice),
         },
         // udiv r0, r6, r1
         10 if core.is_mainline() => firmware.op(&[0xFBB6, 0xF0F1]),
@@ -89,7 +89,7 @@ fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddle
     };
 }
 
-fn program(core: CoreKind, priority: u8, seed: u64, meddles: Meddles) -> Firmware {
+fn program(core: CoreKind, priority: u8, seed: u64, meddles: Interference) -> Firmware {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut firmware = Firmware::new();
     begin(&mut firmware, priority, 199);
@@ -155,7 +155,7 @@ fn brute(start: &Machine, firmware: &Firmware, priority: u8, point: u64) -> Opti
     None
 }
 
-fn compare(seeds: std::ops::Range<u64>, meddles: Meddles) {
+fn compare(seeds: std::ops::Range<u64>, meddles: Interference) {
     for seed in seeds {
         for &core in CoreKind::CORTEX_M {
             let soc = if seed % 2 == 0 { soc(core) } else { slow(core) };
@@ -172,22 +172,22 @@ fn compare(seeds: std::ops::Range<u64>, meddles: Meddles) {
                     None => missing += 1,
                 }
             }
-            let told = &whole.aspects[&Aspect::Handler];
-            assert_eq!((&told.counts, told.missing), (&counts, missing), "{what}");
+            let reported = &whole.aspects[&Aspect::Handler];
+            assert_eq!((&reported.counts, reported.missing), (&counts, missing), "{what}");
             let (_, through) = found(&firmware, &soc, priority, Reach::Whole, TO);
-            let told = &through.aspects[&Aspect::Handler];
-            assert_eq!((&told.counts, told.missing), (&counts, missing), "{what}: copies");
+            let reported = &through.aspects[&Aspect::Handler];
+            assert_eq!((&reported.counts, reported.missing), (&counts, missing), "{what}: copies");
             for cuts in [1, 2, 3, 5, 16] {
                 let (_, parts) = found(&firmware, &soc, priority, Reach::Entry, cuts);
-                let told = &parts.aspects[&Aspect::Handler];
+                let reported = &parts.aspects[&Aspect::Handler];
                 assert_eq!(parts.points, whole.points, "{what}: cut each {cuts} cycles");
                 assert_eq!(
-                    (&told.counts, told.missing),
+                    (&reported.counts, reported.missing),
                     (&counts, missing),
                     "{what}: cut each {cuts} cycles"
                 );
                 assert_eq!(
-                    told.cases,
+                    reported.cases,
                     whole.aspects[&Aspect::Handler].cases,
                     "{what}: cut each {cuts} cycles"
                 );
@@ -197,32 +197,32 @@ fn compare(seeds: std::ops::Range<u64>, meddles: Meddles) {
 }
 
 #[test]
-fn looks_anywhere_change_no_answer_and_no_sum_of_pieces() {
-    compare(0..SEEDS, Meddles::No);
+fn reading_pending_state_anywhere_changes_no_answer() {
+    compare(0..SEEDS, Interference::No);
 }
 
 #[test]
-fn a_program_that_asks_for_the_interrupt_itself_is_searched_all_the_same() {
-    compare(0..SEEDS, Meddles::Asks);
+fn programs_that_pend_the_interrupt_themselves_are_searched() {
+    compare(0..SEEDS, Interference::Asks);
 }
 
 #[test]
-fn a_program_that_asks_and_withdraws_by_every_register_is_searched_all_the_same() {
-    compare(0..SEEDS, Meddles::Everywhere);
+fn programs_that_pend_and_clear_the_interrupt_by_any_register_are_searched() {
+    compare(0..SEEDS, Interference::Everywhere);
     // An interrupt from outside reaches the core before one that a store has requested.
-    compare(9..10, Meddles::Everywhere);
+    compare(9..10, Interference::Everywhere);
 }
 
 #[test]
-fn an_interrupt_that_is_withdrawn_on_its_way_is_missing() {
-    compare(0..SEEDS, Meddles::Withdraws);
+fn interrupts_cleared_before_entry_are_counted_as_missing() {
+    compare(0..SEEDS, Interference::Withdraws);
 }
 
 #[test]
-fn pairs_of_pieces_add_up_to_the_whole() {
+fn findings_of_pieces_add_up_for_pairs() {
     for (seed, &core) in (0..).zip(CoreKind::CORTEX_M) {
-        let firmware = program(core, 0x40, seed, Meddles::No);
-        let second = Some(Second { interrupt: 0, priority: 0x80, distance: Some(5) });
+        let firmware = program(core, 0x40, seed, Interference::No);
+        let second = Some(PairedInterrupt { interrupt: 0, priority: 0x80, distance: Some(5) });
         let found = |cuts| {
             let question = Question { second, ..question(0x40, Reach::Entry, cuts) };
             let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");

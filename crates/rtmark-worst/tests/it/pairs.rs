@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Interleaving, Path, Question, Reach, Second, Share, Window, search,
+    Aspect, Control, Findings, Interleaving, PairedInterrupt, Path, Question, Reach, Share, Window,
+    search,
 };
 
 use crate::support::*;
@@ -60,7 +61,7 @@ fn question(priorities: [u8; 2], window: Window, distance: Option<u64>) -> Quest
         patience: 3_000,
         woken: None,
         ends: vec![],
-        second: Some(Second { interrupt: SECOND, priority: priorities[1], distance }),
+        second: Some(PairedInterrupt { interrupt: SECOND, priority: priorities[1], distance }),
     }
 }
 
@@ -133,11 +134,11 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
     let mut alone = start.clone();
     alone.pend_interrupt(INTERRUPTS[other], Cycles(pended[other]));
     let mut overtaken = false;
-    let comes = pended[first] + start.way_to_core();
+    let comes = pended[first] + start.interrupt_delay();
     while alone.cycles().0 < comes {
         alone.settle();
-        let held = alone.holds_back(INTERRUPTS[other]).is_some();
-        let about = alone.has_come(INTERRUPTS[other])
+        let held = alone.interrupt_blocker(INTERRUPTS[other]).is_some();
+        let about = alone.has_arrived(INTERRUPTS[other])
             && !held
             && alone.cycles().0 < comes
             && !alone.is_asleep();
@@ -195,19 +196,19 @@ fn pairs_equal_runs_from_reset() {
             }
             assert_eq!(found.pairs, met, "{core}");
             for (which, aspect) in [Aspect::Handler, Aspect::Second].into_iter().enumerate() {
-                let told = &found.aspects[&aspect];
-                assert_eq!(told.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
-                assert_eq!(told.missing, 0);
-                let case = told.worst().expect("there is one");
+                let reported = &found.aspects[&aspect];
+                assert_eq!(reported.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
+                assert_eq!(reported.missing, 0);
+                let case = reported.worst().expect("there is one");
                 let distance = case.distance.expect("of two");
-                let told = (case.cycles, -case.point.cast_signed(), -distance);
-                assert_eq!(told, worst[which], "{core} {priorities:x?} {aspect:?}");
+                let reported = (case.cycles, -case.point.cast_signed(), -distance);
+                assert_eq!(reported, worst[which], "{core} {priorities:x?} {aspect:?}");
                 let witness = path.witness(aspect, case).expect("replays");
                 assert_eq!(witness.cycles, case.cycles, "{core} {priorities:x?}");
                 for how in Interleaving::ALL {
-                    let told = found.meetings.get(&(how, aspect)).map(|found| &found.counts);
+                    let reported = found.meetings.get(&(how, aspect)).map(|found| &found.counts);
                     let run = kinds.get(&(how, which));
-                    assert_eq!(told, run, "{core} {priorities:x?} {aspect:?} {how:?}");
+                    assert_eq!(reported, run, "{core} {priorities:x?} {aspect:?} {how:?}");
                 }
             }
             for how in Interleaving::ALL {
@@ -221,7 +222,7 @@ fn pairs_equal_runs_from_reset() {
 }
 
 #[test]
-fn without_a_limit_pairs_reach_to_the_return() {
+fn pairs_without_limit_extend_to_the_handlers_return() {
     let core = CoreKind::CortexM3;
     let priorities = [0x80, 0x40];
     let firmware = program(core, priorities);
@@ -254,7 +255,7 @@ fn without_a_limit_pairs_reach_to_the_return() {
 }
 
 #[test]
-fn shares_and_threads_make_no_difference_to_pairs() {
+fn pairs_do_not_depend_on_shares_and_threads() {
     let core = CoreKind::CortexM4F;
     let priorities = [0x80, 0x40];
     let firmware = program(core, priorities);
@@ -274,7 +275,7 @@ fn shares_and_threads_make_no_difference_to_pairs() {
 }
 
 #[test]
-fn two_that_cannot_be_told_apart_are_refused() {
+fn indistinguishable_interrupts_are_rejected() {
     let firmware = program(CoreKind::CortexM3, [0, 0]);
     let mut asked = question([0, 0], Window { from: 200, to: 300 }, None);
     asked.interrupt = SECOND;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Register, Soc, Stop, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Path, PathError, Question, Reach, Second, Share, Window, search,
-    spans,
+    Aspect, Control, Findings, PairedInterrupt, Path, PathError, Question, Reach, Share, Window,
+    search, spans,
 };
 
 use crate::programs::*;
@@ -86,7 +86,7 @@ fn brute(firmware: &Firmware, soc: &Soc, priority: u8, point: u64) -> (u64, u64)
 }
 
 #[test]
-fn the_search_equals_a_run_from_reset_for_each_point() {
+fn the_search_equals_runs_from_reset_at_each_point() {
     for &core in CoreKind::CORTEX_M {
         for (soc, priority, window) in [
             (soc(core), PRIORITY, Window { from: 150, to: 1_100 }),
@@ -112,7 +112,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
                 *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
                 let mut observed = machine(&firmware, &soc);
                 observed.arm_interrupt(INTERRUPT, priority);
-                if let Some(resumed) = goes_on(observed, INTERRUPT, point, 4_000) {
+                if let Some(resumed) = resumption_cycle(observed, INTERRUPT, point, 4_000) {
                     *counts[2].entry((resumed - point).cast_signed()).or_default() += 1;
                 }
                 if latency > worst.0 {
@@ -136,7 +136,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
 }
 
 #[test]
-fn pieces_shares_and_threads_make_no_difference() {
+fn findings_do_not_depend_on_pieces_shares_and_threads() {
     let core = CoreKind::CortexM4F;
     let firmware = program(core, PRIORITY);
     let soc = slow(core);
@@ -170,7 +170,7 @@ fn pieces_shares_and_threads_make_no_difference() {
 }
 
 #[test]
-fn held_stretches_agree_with_the_mask_registers() {
+fn held_stretches_match_the_mask_registers() {
     // Only PRIMASK and BASEPRI hold back an interrupt above every other priority.
     let core = CoreKind::CortexM3;
     let firmware = program(core, PRIORITY);
@@ -205,20 +205,20 @@ fn held_stretches_agree_with_the_mask_registers() {
             _ => {}
         }
     }
-    let mut told: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut reported: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for (held, interval) in found.held.longest_alone() {
         if held == Blocker::Instruction {
             continue;
         }
-        let longest = told.entry((interval.longest.from, interval.longest.to)).or_default();
+        let longest = reported.entry((interval.longest.from, interval.longest.to)).or_default();
         *longest = (longest.0.max(interval.longest.cycles), longest.1 + interval.count);
     }
-    assert!(told.len() >= 4, "{told:?}");
-    assert_eq!(told, traced);
+    assert!(reported.len() >= 4, "{reported:?}");
+    assert_eq!(reported, traced);
 }
 
 #[test]
-fn held_stretches_reach_over_all_that_holds() {
+fn held_stretches_span_consecutive_blockers() {
     // Less urgent than the handlers, of which one masks: both hold it back in turn.
     let core = CoreKind::CortexM3;
     let firmware = program(core, LESS_URGENT);
@@ -238,7 +238,7 @@ fn held_stretches_reach_over_all_that_holds() {
     while machine.cycles().0 < window.to || since.is_some() {
         machine.settle();
         let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
-        match (machine.holds_back(INTERRUPT).is_some(), since) {
+        match (machine.interrupt_blocker(INTERRUPT).is_some(), since) {
             (true, None) => (since, slept) = (Some((now, pc)), 0),
             (false, Some((began, from))) => {
                 let longest = traced.entry((from, pc)).or_default();
@@ -251,13 +251,13 @@ fn held_stretches_reach_over_all_that_holds() {
         machine.advance(Cycles(u64::MAX)).expect("it runs on");
         slept += if asleep { machine.cycles().0 - now } else { 0 };
     }
-    let told = |found: &Findings| -> BTreeMap<_, _> {
+    let reported = |found: &Findings| -> BTreeMap<_, _> {
         let longest = found.held.longest().into_iter();
         longest
             .map(|each| ((each.longest.from, each.longest.to), (each.longest.cycles, each.count)))
             .collect()
     };
-    assert_eq!(told(&found), traced);
+    assert_eq!(reported(&found), traced);
     let mixed = found
         .held
         .longest()
@@ -279,7 +279,7 @@ fn held_stretches_reach_over_all_that_holds() {
 }
 
 #[test]
-fn spans_that_follow_each_other_at_once_are_all_found() {
+fn back_to_back_spans_are_all_found() {
     let core = CoreKind::CortexM0Plus;
     let firmware = program(core, PRIORITY);
     let here = [Watch::Execute(firmware.address("end"))];
@@ -289,7 +289,7 @@ fn spans_that_follow_each_other_at_once_are_all_found() {
 }
 
 #[test]
-fn moments_at_random_never_exceed_the_worst() {
+fn random_moments_never_exceed_the_worst() {
     let core = CoreKind::CortexM0Plus;
     let (firmware, soc) = (program(core, PRIORITY), slow(core));
     let window = Window { from: 300, to: 20_000 };
@@ -316,7 +316,7 @@ fn moments_at_random_never_exceed_the_worst() {
 
 /// A handler, and a program, that the pipeline model cannot execute.
 #[test]
-fn a_mistake_of_the_simulator_is_the_only_answer() {
+fn an_internal_error_replaces_all_findings() {
     let window = Window { from: 150, to: 1_100 };
     for core in [CoreKind::CortexM3, CoreKind::CortexM4F] {
         let firmware = program(core, PRIORITY);
@@ -324,10 +324,13 @@ fn a_mistake_of_the_simulator_is_the_only_answer() {
             (Reach::Entry, None),
             (Reach::Whole, None),
             (Reach::Check, None),
-            (Reach::Entry, Some(Second { interrupt: 0, priority: 0x80, distance: Some(20) })),
+            (
+                Reach::Entry,
+                Some(PairedInterrupt { interrupt: 0, priority: 0x80, distance: Some(20) }),
+            ),
         ] {
             let mut stuck = machine(&firmware, &soc(core));
-            stuck.sabotage(firmware.address("handler"));
+            stuck.inject_pipeline_stall(firmware.address("handler"));
             let question = Question { second, ..question(&firmware, reach, window) };
             let path = Path::new(stuck, question).expect("only the handler");
             let cancelled = AtomicBool::new(false);
@@ -337,7 +340,7 @@ fn a_mistake_of_the_simulator_is_the_only_answer() {
             assert_eq!(error.pc, firmware.address("handler"), "{core}, {reach:?}");
         }
         let mut stuck = machine(&firmware, &soc(core));
-        stuck.sabotage(firmware.address("end"));
+        stuck.inject_pipeline_stall(firmware.address("end"));
         let ends = [Watch::Execute(firmware.address("end"))];
         let run = spans(&stuck, &ends, &ends, Cycles(10_000));
         assert!(matches!(run.stop, Stop::Internal(_)), "{:?}", run.stop);
@@ -348,7 +351,7 @@ fn a_mistake_of_the_simulator_is_the_only_answer() {
 }
 
 #[test]
-fn a_priority_that_the_program_overrules_is_refused() {
+fn priorities_that_the_program_changes_are_rejected() {
     let core = CoreKind::CortexM3;
     let soc = soc(core);
     let firmware = program(core, PRIORITY);

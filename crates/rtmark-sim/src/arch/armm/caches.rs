@@ -15,7 +15,7 @@ const LINE_BYTES: u32 = 32;
 
 /// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrote {
+pub enum CacheWriteEffect {
     /// There is no such register.
     Nowhere,
     /// Nothing except that the value is kept.
@@ -61,7 +61,7 @@ impl Caches {
     }
 
     /// Returns whether there are caches.
-    pub const fn exist(&self) -> bool {
+    pub const fn are_present(&self) -> bool {
         self.bytes > 0
     }
 
@@ -69,7 +69,7 @@ impl Caches {
     pub fn read(&self, address: u32) -> Option<u32> {
         Some(match address {
             // CLIDR: one level, with separate caches.
-            0xE000_ED78 if self.exist() => 0x0900_0003,
+            0xE000_ED78 if self.are_present() => 0x0900_0003,
             0xE000_ED78 => 0,
             // CTR.
             0xE000_ED7C => 0x8303_C003,
@@ -95,20 +95,20 @@ impl Caches {
     }
 
     /// Writes to the register at an address.
-    pub fn write(&mut self, address: u32, value: u32) -> Wrote {
+    pub fn write(&mut self, address: u32, value: u32) -> CacheWriteEffect {
         match address {
             0xE000_ED84 => self.selected = value & 0xF,
             // ICIALLU.
-            0xE000_EF50 => return Wrote::EmptyInstructions,
+            0xE000_EF50 => return CacheWriteEffect::EmptyInstructions,
             0xE000_EF58..=0xE000_EF78 => {}
             0xE000_EF90..=0xE000_EFA0 => {
                 let at = ((address - 0xE000_EF90) / 4) as usize;
                 self.control[at] = self.control[at] & !WRITABLE[at] | value & WRITABLE[at];
             }
             0xE000_EFA8 => {}
-            _ => return Wrote::Nowhere,
+            _ => return CacheWriteEffect::Nowhere,
         }
-        Wrote::Kept
+        CacheWriteEffect::Kept
     }
 }
 
@@ -127,28 +127,28 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_of_the_manual() {
+    fn cache_sizes_match_the_manual() {
         let timing =
             "timing = { wait_states = 4, line_bytes = 32, cache_lines = 512, cache_ways = 2 }";
         let mut caches = caches(timing);
         // DDI 0489, table 3-7: 16 KiB for data and for instructions.
         assert_eq!(caches.read(0xE000_ED80), Some(0xF00F_E019));
-        assert_eq!(caches.write(0xE000_ED84, 1), Wrote::Kept);
+        assert_eq!(caches.write(0xE000_ED84, 1), CacheWriteEffect::Kept);
         assert_eq!(caches.read(0xE000_ED80), Some(0xF01F_E009));
         assert_eq!(caches.read(0xE000_ED78), Some(0x0900_0003));
         // 64 and 128 KiB.
         assert_eq!(caches.read(0xE000_EF90), Some(7 << 3 | 1));
         assert_eq!(caches.read(0xE000_EF94), Some(8 << 3 | 1));
-        assert_eq!(caches.write(0xE000_EF90, 0), Wrote::Kept);
+        assert_eq!(caches.write(0xE000_EF90, 0), CacheWriteEffect::Kept);
         assert_eq!(caches.read(0xE000_EF90), Some(7 << 3));
-        assert_eq!(caches.write(0xE000_EF50, 0), Wrote::EmptyInstructions);
-        assert_eq!(caches.write(0xE000_EFFC, 0), Wrote::Nowhere);
+        assert_eq!(caches.write(0xE000_EF50, 0), CacheWriteEffect::EmptyInstructions);
+        assert_eq!(caches.write(0xE000_EFFC, 0), CacheWriteEffect::Nowhere);
     }
 
     #[test]
-    fn without_caches_the_registers_say_so() {
+    fn registers_report_absent_caches() {
         let caches = caches("");
-        assert!(!caches.exist());
+        assert!(!caches.are_present());
         assert_eq!(caches.read(0xE000_ED78), Some(0));
         assert_eq!(caches.read(0xE000_ED80), Some(0));
     }

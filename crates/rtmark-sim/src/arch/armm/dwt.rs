@@ -35,7 +35,7 @@ const DATAVMATCH: u32 = 1 << 8;
 
 /// What a core has spent cycles on since reset, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Spent {
+pub struct CycleCounts {
     pub cycles: u64,
     pub instructions: u64,
     /// Cycles for entering and leaving exceptions.
@@ -47,7 +47,7 @@ pub struct Spent {
     pub folded: u64,
 }
 
-impl Spent {
+impl CycleCounts {
     /// Returns the five counts, in the order of their registers.
     const fn counts(self) -> [u64; 5] {
         let others = self.instructions + self.exceptions + self.sleep + self.load_store;
@@ -134,7 +134,7 @@ impl Dwt {
 
     /// Reads the register at an offset from DWT_CTRL; returns `None` where there is none. Registers read as
     /// zero without power.
-    pub fn read(&mut self, offset: u32, spent: &Spent, pc: u32) -> Option<u32> {
+    pub fn read(&mut self, offset: u32, spent: &CycleCounts, pc: u32) -> Option<u32> {
         let value = match offset {
             CTRL => CTRL_FIXED | self.control,
             CYCCNT => self.cycles.read(spent.cycles),
@@ -161,7 +161,7 @@ impl Dwt {
 
     /// Writes the register at an offset from DWT_CTRL; returns whether there is one. Writes without power
     /// have no effect.
-    pub fn write(&mut self, offset: u32, value: u32, spent: &Spent) -> bool {
+    pub fn write(&mut self, offset: u32, value: u32, spent: &CycleCounts) -> bool {
         if !self.powered {
             return offset < COMPARATORS.end;
         }
@@ -199,7 +199,7 @@ impl Dwt {
     }
 
     /// Starts and stops the counters according to the control register.
-    fn settle(&mut self, old: u32, spent: &Spent) {
+    fn settle(&mut self, old: u32, spent: &CycleCounts) {
         self.cycles.run(self.powered && self.control & CYCCNTENA != 0, spent.cycles);
         for ((counter, enable), count) in
             self.events.iter_mut().zip(EVENT_ENABLES).zip(spent.counts())
@@ -213,7 +213,7 @@ impl Dwt {
     }
 
     /// Sets DEMCR.TRCENA.
-    pub fn power(&mut self, on: bool, spent: &Spent) {
+    pub fn power(&mut self, on: bool, spent: &CycleCounts) {
         self.powered = on;
         self.settle(self.control, spent);
     }
@@ -246,8 +246,8 @@ impl Dwt {
 mod tests {
     use super::*;
 
-    fn at(cycles: u64, instructions: u64) -> Spent {
-        Spent { cycles, instructions, ..Spent::default() }
+    fn at(cycles: u64, instructions: u64) -> CycleCounts {
+        CycleCounts { cycles, instructions, ..CycleCounts::default() }
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         let mut dwt = Dwt::default();
         dwt.power(true, &at(0, 0));
         dwt.write(CTRL, EVENT_ENABLES.iter().sum(), &at(10, 5));
-        let spent = Spent {
+        let spent = CycleCounts {
             cycles: 110,
             instructions: 55,
             exceptions: 20,

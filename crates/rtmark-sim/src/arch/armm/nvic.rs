@@ -50,13 +50,13 @@ impl ExceptionSet {
     }
 
     /// Returns the members that another set does not have.
-    pub const fn without(self, other: Self) -> Self {
+    pub const fn difference(self, other: Self) -> Self {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         Self([a & !e, b & !f, c & !g, d & !h])
     }
 
     /// Returns the members that another set has too.
-    pub const fn both(self, other: Self) -> Self {
+    pub const fn intersection(self, other: Self) -> Self {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         Self([a & e, b & f, c & g, d & h])
     }
@@ -267,14 +267,14 @@ impl Nvic {
     }
 
     fn first_of(&self, exceptions: ExceptionSet) -> Option<u16> {
-        let enabled = exceptions.both(self.enabled);
+        let enabled = exceptions.intersection(self.enabled);
         let rank = |&exception: &u16| (self.priority_of(exception), exception);
         enabled.single().or_else(|| enabled.iter().min_by_key(rank))
     }
 
     /// Returns the exception to take now, if one is more urgent than what is executing.
     #[inline(always)]
-    pub fn to_take(&self, masks: Masks) -> Option<u16> {
+    pub fn exception_to_take(&self, masks: Masks) -> Option<u16> {
         if self.pending.is_empty() {
             return None;
         }
@@ -282,7 +282,7 @@ impl Nvic {
     }
 
     fn to_take_of_pending(&self, masks: Masks) -> Option<u16> {
-        let exception = self.first_of(self.pending.without(self.arriving))?;
+        let exception = self.first_of(self.pending.difference(self.arriving))?;
         let group = self.group_of(self.priority_of(exception));
         (group < self.execution_priority(masks)).then_some(exception)
     }
@@ -290,7 +290,7 @@ impl Nvic {
     /// Returns the most urgent of this exception and those that are enabled and have reached the core.
     pub fn first_pending_with(&self, exception: u16) -> u16 {
         let rank = |exception: u16| (self.priority_of(exception), exception);
-        let first = self.first_of(self.pending.without(self.arriving));
+        let first = self.first_of(self.pending.difference(self.arriving));
         first.filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
     }
 
@@ -298,12 +298,12 @@ impl Nvic {
     /// external interrupt with this value in its priority register.
     pub fn first_pending_before(&self, priority: u8) -> Option<u16> {
         let rank = (i16::from(self.mask_priority(priority)), FIRST_INTERRUPT);
-        let first = self.first_of(self.pending.without(self.arriving))?;
+        let first = self.first_of(self.pending.difference(self.arriving))?;
         ((self.priority_of(first), first) < rank).then_some(first)
     }
 
     /// Returns whether an exception is pending and has reached the core.
-    pub const fn has_come(&self, exception: u16) -> bool {
+    pub const fn has_arrived(&self, exception: u16) -> bool {
         self.pending.contains(exception) && !self.arriving.contains(exception)
     }
 
@@ -343,23 +343,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_more_urgent_comes_first_then_the_lower_number() {
+    fn exceptions_are_ordered_by_priority_then_number() {
         let mut nvic = Nvic::new(32, 2);
         for (exception, priority) in [(16, 0xC0), (17, 0x40), (18, 0x40)] {
             nvic.enable(exception, true);
             nvic.set_priority(exception, priority);
             nvic.pend(exception, true);
         }
-        assert_eq!(nvic.to_take(Masks::default()), Some(17));
+        assert_eq!(nvic.exception_to_take(Masks::default()), Some(17));
         nvic.activate(17);
-        assert_eq!(nvic.to_take(Masks::default()), None, "18 is of the same priority");
-        assert_eq!(nvic.to_take(Masks { primask: true, ..Masks::default() }), None);
+        assert_eq!(nvic.exception_to_take(Masks::default()), None, "18 is of the same priority");
+        assert_eq!(nvic.exception_to_take(Masks { primask: true, ..Masks::default() }), None);
         assert!(nvic.pend(NMI, true));
-        assert_eq!(nvic.to_take(Masks { primask: true, ..Masks::default() }), Some(NMI));
+        assert_eq!(nvic.exception_to_take(Masks { primask: true, ..Masks::default() }), Some(NMI));
     }
 
     #[test]
-    fn the_group_decides_about_preemption() {
+    fn group_priority_decides_preemption() {
         let mut nvic = Nvic::new(8, 4);
         for (exception, priority) in [(16, 0x50), (17, 0x40)] {
             nvic.enable(exception, true);
@@ -367,25 +367,25 @@ mod tests {
         }
         nvic.activate(16);
         nvic.pend(17, true);
-        assert_eq!(nvic.to_take(Masks::default()), Some(17));
+        assert_eq!(nvic.exception_to_take(Masks::default()), Some(17));
         nvic.group = 4; // bits 7 to 5 preempt, bit 4 only orders
-        assert_eq!(nvic.to_take(Masks::default()), None);
+        assert_eq!(nvic.exception_to_take(Masks::default()), None);
     }
 
     #[test]
-    fn base_priority_masks_what_is_not_more_urgent() {
+    fn base_priority_masks_exceptions_that_are_not_more_urgent() {
         let mut nvic = Nvic::new(8, 4);
         nvic.enable(16, true);
         nvic.set_priority(16, 0x50);
         nvic.pend(16, true);
-        let masked = |basepri| nvic.to_take(Masks { basepri, ..Masks::default() });
+        let masked = |basepri| nvic.exception_to_take(Masks { basepri, ..Masks::default() });
         assert_eq!(masked(0x50), None);
         assert_eq!(masked(0x60), Some(16));
         assert_eq!(masked(0), Some(16));
     }
 
     #[test]
-    fn registers_show_sets_in_words() {
+    fn registers_show_the_sets_word_by_word() {
         let mut set = ExceptionSet::default();
         set.set(16, true);
         set.set(47, true);

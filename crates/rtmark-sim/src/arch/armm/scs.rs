@@ -212,7 +212,7 @@ impl System {
     pub fn write_configuration(&mut self, value: u32) {
         self.configuration = match &self.caches {
             Some(caches) => {
-                let switches = if caches.exist() { CCR_DC | CCR_IC } else { 0 };
+                let switches = if caches.are_present() { CCR_DC | CCR_IC } else { 0 };
                 value & (0x31B | switches) | CCR_BP
             }
             None => value & 0x31B,

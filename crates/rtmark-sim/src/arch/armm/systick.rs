@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_down_and_reloads_a_cycle_after_zero() {
+    fn systick_reloads_one_cycle_after_zero() {
         let mut timer = SysTick::new(None);
         timer.write_reload(3, 0);
         timer.write_value(0);

@@ -11,14 +11,14 @@ pub enum Trap {
     /// A branch to an address with bit 0 clear; there is no Arm state.
     InvalidState,
     /// Nothing responds to the access at `Machine::trap_value`.
-    NoAnswer,
+    NoResponse,
     /// Nothing responds to a store past which the core has already continued.
     LostStore,
     /// The access at `Machine::trap_value` is not allowed.
     Forbidden,
     /// Nothing responds, or the access is not allowed, when floating-point registers deferred by exception
     /// entry are saved.
-    LazyNoAnswer,
+    LazyNoResponse,
     LazyForbidden,
     /// An exception return that is inconsistent with its frame.
     InvalidReturn,
@@ -51,9 +51,9 @@ impl Trap {
         match self {
             Self::Undefined
             | Self::NoCoprocessor
-            | Self::NoAnswer
+            | Self::NoResponse
             | Self::Forbidden
-            | Self::LazyNoAnswer
+            | Self::LazyNoResponse
             | Self::LazyForbidden
             | Self::Unmodelled
             | Self::Unaligned

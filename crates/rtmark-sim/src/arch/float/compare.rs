@@ -7,7 +7,7 @@ use super::{Context, Format, INVALID, Number};
 impl<F: Format> Context<'_, F> {
     /// FPCompare: returns the N, Z, C and V bits in their positions in the FPSCR.
     pub fn compare(&mut self, x: F::Bits, y: F::Bits, quiet_nan_is_invalid: bool) -> u32 {
-        if let Some(flags) = Self::compare_at_once(x, y) {
+        if let Some(flags) = Self::compare_fast(x, y) {
             return flags;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -31,7 +31,7 @@ impl<F: Format> Context<'_, F> {
 
     /// Compares plain numbers; returns `None` if either is not plain.
     #[inline(always)]
-    pub fn compare_at_once(x: F::Bits, y: F::Bits) -> Option<u32> {
+    pub fn compare_fast(x: F::Bits, y: F::Bits) -> Option<u32> {
         if !is_plain::<F>(x) || !is_plain::<F>(y) {
             return None;
         }

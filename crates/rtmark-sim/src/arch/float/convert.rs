@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversions_saturate_and_say_so() {
+    fn conversions_saturate_and_set_invalid() {
         let mut fpscr = 0;
         let mut context = Context::<Single>::new(&mut fpscr);
         assert_eq!(context.float_to_fixed(3e9f32.to_bits(), 32, 0, false), 0x7FFF_FFFF);

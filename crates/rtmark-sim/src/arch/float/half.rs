@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_survive_the_way_there_and_back() {
+    fn half_precision_survives_a_round_trip() {
         for half in 0..=0xFFFFu16 {
             let mut fpscr = 0;
             let mut context = Context::<Single>::new(&mut fpscr);

@@ -158,22 +158,22 @@ impl<'a, F: Format> Context<'a, F> {
     }
 
     #[inline(always)]
-    pub fn add_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
+    pub fn add_fast(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x + y)
     }
 
     #[inline(always)]
-    pub fn subtract_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
+    pub fn subtract_fast(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x - y)
     }
 
     #[inline(always)]
-    pub fn multiply_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
+    pub fn multiply_fast(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x * y)
     }
 
     #[inline(always)]
-    pub fn divide_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
+    pub fn divide_fast(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x / y)
     }
 
@@ -304,7 +304,7 @@ impl<'a, F: Format> Context<'a, F> {
     }
 
     pub fn add(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
-        if let Some(sum) = self.add_at_once(x, y) {
+        if let Some(sum) = self.add_fast(x, y) {
             return sum;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -337,7 +337,7 @@ impl<'a, F: Format> Context<'a, F> {
     }
 
     pub fn subtract(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
-        if let Some(difference) = self.subtract_at_once(x, y) {
+        if let Some(difference) = self.subtract_fast(x, y) {
             return difference;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -357,7 +357,7 @@ impl<'a, F: Format> Context<'a, F> {
 
     pub fn multiply(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
         use Number::{Finite, Infinite, Zero};
-        if let Some(product) = self.multiply_at_once(x, y) {
+        if let Some(product) = self.multiply_fast(x, y) {
             return product;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -430,7 +430,7 @@ impl<'a, F: Format> Context<'a, F> {
 
     pub fn divide(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
         use Number::{Finite, Infinite, Zero};
-        if let Some(quotient) = self.divide_at_once(x, y) {
+        if let Some(quotient) = self.divide_fast(x, y) {
             return quotient;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -489,7 +489,7 @@ impl Context<'_, Single> {
     /// In that width the product is exact. Rounding the sum there does not matter unless it leaves the sum
     /// exactly halfway between two numbers.
     #[inline(always)]
-    pub fn multiply_add_at_once(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
+    pub fn multiply_add_fast(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
         const MIDDLE: u64 = 1 << 28;
         self.by_host([addend, x, y], |[a, x, y]| {
             let sum = f64::from(x) * f64::from(y) + f64::from(a);

@@ -36,7 +36,7 @@ fn corners() -> Vec<u32> {
 }
 
 #[test]
-fn the_host_gives_what_the_integers_give() {
+fn host_fast_path_matches_integer_arithmetic() {
     let mut seed = 1u64;
     let mut random = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -73,7 +73,7 @@ fn the_host_gives_what_the_integers_give() {
 }
 
 #[test]
-fn doubles_are_what_the_host_makes_of_them() {
+fn double_arithmetic_matches_the_host() {
     let mut seed = 7u64;
     let mut random = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -107,7 +107,7 @@ fn doubles_are_what_the_host_makes_of_them() {
 }
 
 #[test]
-fn rounding_to_nearest_agrees_with_the_host() {
+fn rounding_to_nearest_matches_the_host() {
     for &x in &corners() {
         for &y in &corners() {
             let (a, b) = (f32::from_bits(x), f32::from_bits(y));

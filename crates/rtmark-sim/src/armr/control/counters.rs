@@ -1,7 +1,7 @@
 //! The performance monitor (DDI 0460, chapter 6; DDI 0406, C12): a cycle counter, and three
 //! counters of instructions, cycles or software increments.
 
-use super::Now;
+use super::CounterValues;
 
 /// Event numbers.
 const SOFTWARE: u32 = 0;
@@ -26,7 +26,7 @@ pub struct Counters {
     events: [u32; COUNTERS],
     /// The value of each counter when it was last started or stopped; the cycle counter is last.
     held: [u32; COUNTERS + 1],
-    since: Now,
+    since: CounterValues,
 }
 
 impl Counters {
@@ -39,7 +39,7 @@ impl Counters {
     }
 
     /// Returns the value of a counter.
-    fn value(&self, at: usize, now: Now) -> u32 {
+    fn value(&self, at: usize, now: CounterValues) -> u32 {
         let bit = if at == COUNTERS { CYCLE_COUNTER } else { 1 << at };
         if !self.counts(bit) {
             return self.held[at];
@@ -55,7 +55,7 @@ impl Counters {
     }
 
     /// Brings all counts up to date, before a change of what is counted.
-    fn settle(&mut self, now: Now) {
+    fn settle(&mut self, now: CounterValues) {
         let mut at = 0;
         self.held = [(); COUNTERS + 1].map(|()| {
             at += 1;
@@ -64,7 +64,7 @@ impl Counters {
         self.since = now;
     }
 
-    pub fn read(&self, m: u8, opc2: u8, now: Now) -> Option<u32> {
+    pub fn read(&self, m: u8, opc2: u8, now: CounterValues) -> Option<u32> {
         let selected = self.selected as usize;
         Some(match (m, opc2) {
             // Implementer Arm, R5, three counters.
@@ -82,7 +82,7 @@ impl Counters {
         })
     }
 
-    pub fn write(&mut self, m: u8, opc2: u8, value: u32, now: Now) -> Option<()> {
+    pub fn write(&mut self, m: u8, opc2: u8, value: u32, now: CounterValues) -> Option<()> {
         self.settle(now);
         let selected = self.selected as usize;
         match (m, opc2) {
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cycles_are_counted_while_it_is_on() {
-        let at = |cycle| Now { cycle, instructions: cycle / 2 };
+    fn cycles_are_counted_while_enabled() {
+        let at = |cycle| CounterValues { cycle, instructions: cycle / 2 };
         let mut counters = Counters::default();
         counters.write(12, 1, CYCLE_COUNTER, at(5)).expect("PMCNTENSET");
         counters.write(12, 0, ENABLED, at(10)).expect("PMCR");
@@ -145,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn the_other_counters_count_what_they_are_told_to() {
-        let at = |cycle| Now { cycle, instructions: cycle / 2 };
+    fn event_counters_count_the_selected_events() {
+        let at = |cycle| CounterValues { cycle, instructions: cycle / 2 };
         let mut counters = Counters::default();
         counters.write(13, 1, INSTRUCTIONS, at(0)).expect("PMXEVTYPER");
         counters.write(12, 1, 3, at(0)).expect("PMCNTENSET");

@@ -7,7 +7,7 @@ mod counters;
 mod protection;
 
 pub use counters::Counters;
-pub use protection::{Cached, Denied, Kind, Protection};
+pub use protection::{AccessFault, CachePolicy, Kind, Protection};
 
 /// Bits of SCTLR.
 pub mod sctlr {
@@ -92,7 +92,7 @@ pub enum Maintenance {
 
 /// The counts that a register may expose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Now {
+pub struct CounterValues {
     pub cycle: u64,
     pub instructions: u64,
 }
@@ -180,7 +180,7 @@ impl Control {
     }
 
     /// Reads a register. Returns `None` if it does not exist or the program may not read it.
-    pub fn read(&self, place: SystemRegister, privileged: bool, now: Now) -> Option<u32> {
+    pub fn read(&self, place: SystemRegister, privileged: bool, now: CounterValues) -> Option<u32> {
         let SystemRegister { coprocessor, opc1, n, m, opc2 } = place;
         if coprocessor == 14 {
             // DBGDIDR and DBGDSCR, by which programs check for a debugger.
@@ -244,7 +244,7 @@ impl Control {
         place: SystemRegister,
         value: u32,
         privileged: bool,
-        now: Now,
+        now: CounterValues,
     ) -> Option<Maintenance> {
         let SystemRegister { coprocessor, opc1, n, m, opc2 } = place;
         if coprocessor != 15 {

@@ -2,11 +2,11 @@
 
 /// The cache policy of normal memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cached {
-    No,
-    Through,
+pub enum CachePolicy {
+    Uncached,
+    WriteThrough,
     /// Write-back; `allocates` says whether stores that miss fetch their line, too.
-    Back {
+    WriteBack {
         allocates: bool,
     },
 }
@@ -16,12 +16,12 @@ pub enum Cached {
 pub enum Kind {
     StronglyOrdered,
     Device,
-    Normal(Cached),
+    Normal(CachePolicy),
 }
 
 /// Why an access is refused, with its code in the fault status registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Denied {
+pub enum AccessFault {
     /// No region contains the address.
     Background = 0,
     Alignment = 1,
@@ -78,7 +78,7 @@ impl Region {
             (1, 3) => inner_of(1, shared),
             (1, _) => inner_of(0, shared),
             (4.., code) => inner_of(code, shared),
-            _ => Kind::Normal(Cached::No),
+            _ => Kind::Normal(CachePolicy::Uncached),
         }
     }
 }
@@ -86,11 +86,11 @@ impl Region {
 /// Decodes the two bits of a cache policy. Shared normal memory is not cached (DDI 0460, 8.5).
 const fn inner_of(code: u32, shared: bool) -> Kind {
     Kind::Normal(match code {
-        _ if shared => Cached::No,
-        1 => Cached::Back { allocates: true },
-        2 => Cached::Through,
-        3 => Cached::Back { allocates: false },
-        _ => Cached::No,
+        _ if shared => CachePolicy::Uncached,
+        1 => CachePolicy::WriteBack { allocates: true },
+        2 => CachePolicy::WriteThrough,
+        3 => CachePolicy::WriteBack { allocates: false },
+        _ => CachePolicy::Uncached,
     })
 }
 
@@ -148,9 +148,9 @@ pub struct Protection {
 /// The memory map without the protection unit (DDI 0406, table B5-1): start address, memory type,
 /// and whether code may execute there.
 const DEFAULT: [(u32, Kind, bool); 7] = [
-    (0x0000_0000, Kind::Normal(Cached::Back { allocates: true }), true),
-    (0x4000_0000, Kind::Normal(Cached::Through), true),
-    (0x6000_0000, Kind::Normal(Cached::No), true),
+    (0x0000_0000, Kind::Normal(CachePolicy::WriteBack { allocates: true }), true),
+    (0x4000_0000, Kind::Normal(CachePolicy::WriteThrough), true),
+    (0x6000_0000, Kind::Normal(CachePolicy::Uncached), true),
     (0x8000_0000, Kind::Device, false),
     (0xC000_0000, Kind::StronglyOrdered, false),
     (0xF000_0000, Kind::StronglyOrdered, false),
@@ -255,13 +255,18 @@ impl Protection {
     /// # Errors
     /// Why the access is refused.
     #[inline]
-    pub fn data(&mut self, address: u32, writes: bool, privileged: bool) -> Result<Kind, Denied> {
+    pub fn data(
+        &mut self,
+        address: u32,
+        writes: bool,
+        privileged: bool,
+    ) -> Result<Kind, AccessFault> {
         let span = self.find(address, 0);
         let rights = if writes { span.rights.writes } else { span.rights.reads };
         match rights[usize::from(!privileged)] {
             true => Ok(span.kind),
-            false if span.background => Err(Denied::Background),
-            false => Err(Denied::Permission),
+            false if span.background => Err(AccessFault::Background),
+            false => Err(AccessFault::Permission),
         }
     }
 
@@ -270,12 +275,12 @@ impl Protection {
     /// # Errors
     /// Why the fetch is refused.
     #[inline]
-    pub fn code(&mut self, address: u32, privileged: bool) -> Result<Kind, Denied> {
+    pub fn code(&mut self, address: u32, privileged: bool) -> Result<Kind, AccessFault> {
         let span = self.find(address, 1);
         match span.rights.executes && span.rights.reads[usize::from(!privileged)] {
             true => Ok(span.kind),
-            false if span.background => Err(Denied::Background),
-            false => Err(Denied::Permission),
+            false if span.background => Err(AccessFault::Background),
+            false => Err(AccessFault::Permission),
         }
     }
 }
@@ -300,41 +305,41 @@ mod tests {
     }
 
     #[test]
-    fn without_regions_memory_is_as_the_manual_has_it() {
+    fn without_regions_the_default_memory_map_applies() {
         let mut off = Protection::new(16);
-        let back = Kind::Normal(Cached::Back { allocates: true });
+        let back = Kind::Normal(CachePolicy::WriteBack { allocates: true });
         assert_eq!(off.data(0x10_0000, true, false), Ok(back));
-        assert_eq!(off.data(0x4000_0000, true, false), Ok(Kind::Normal(Cached::Through)));
+        assert_eq!(off.data(0x4000_0000, true, false), Ok(Kind::Normal(CachePolicy::WriteThrough)));
         assert_eq!(off.data(0xFF00_0000, true, false), Ok(Kind::StronglyOrdered));
-        assert_eq!(off.code(0x8000_0000, true), Err(Denied::Permission));
+        assert_eq!(off.code(0x8000_0000, true), Err(AccessFault::Permission));
         assert_eq!(off.code(0xFFFF_0000, true), Ok(Kind::StronglyOrdered));
     }
 
     #[test]
-    fn the_highest_region_counts_and_subregions_leave_gaps() {
+    fn the_highest_region_wins_and_disabled_subregions_leave_gaps() {
         let all = Region { base: 0, size: size(32), access: 0x30C };
         // 1 MiB without its second eighth, read-only for users.
         let part = Region { base: 0x10_0000, size: size(20) | 2 << 8, access: 0x20B };
         let mut unit = unit(&[all, part]);
-        let open = Kind::Normal(Cached::No);
+        let open = Kind::Normal(CachePolicy::Uncached);
         assert_eq!(unit.data(0, true, false), Ok(open));
-        let back = Kind::Normal(Cached::Back { allocates: true });
+        let back = Kind::Normal(CachePolicy::WriteBack { allocates: true });
         assert_eq!(unit.data(0x10_0000, false, false), Ok(back));
-        assert_eq!(unit.data(0x10_0000, true, false), Err(Denied::Permission));
+        assert_eq!(unit.data(0x10_0000, true, false), Err(AccessFault::Permission));
         assert_eq!(unit.data(0x12_0000, true, false), Ok(open));
         assert_eq!(unit.data(0x14_0000, true, true), Ok(back));
         assert_eq!(unit.data(0x20_0000, true, false), Ok(open));
     }
 
     #[test]
-    fn where_no_region_is_nothing_may_be_done() {
+    fn accesses_outside_all_regions_are_refused() {
         let mut unit = unit(&[Region { base: 0x2000, size: size(5), access: 0x1300 }]);
         assert_eq!(unit.data(0x2000, true, false), Ok(Kind::StronglyOrdered));
         assert_eq!(unit.data(0x201F, true, false), Ok(Kind::StronglyOrdered));
-        assert_eq!(unit.data(0x2020, true, true), Err(Denied::Background));
-        assert_eq!(unit.code(0x2000, true), Err(Denied::Permission));
+        assert_eq!(unit.data(0x2020, true, true), Err(AccessFault::Background));
+        assert_eq!(unit.code(0x2000, true), Err(AccessFault::Permission));
         unit.set(true, true);
         assert!(unit.data(0x2020, true, true).is_ok());
-        assert_eq!(unit.data(0x2020, true, false), Err(Denied::Permission));
+        assert_eq!(unit.data(0x2020, true, false), Err(AccessFault::Permission));
     }
 }

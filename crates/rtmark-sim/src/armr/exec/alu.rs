@@ -1,9 +1,9 @@
 //! Data processing, multiplication and division.
 
-use super::{Arch, Done, Result, UNDEFINED};
+use super::{Arch, Effects, Result, UNDEFINED};
 use crate::armr::control::sctlr;
 use crate::armr::cpu::{Cpu, psr};
-use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Second, Sign};
+use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
 use crate::exec::shift;
 
 /// AddWithCarry: returns the sum, its carry and its overflow.
@@ -52,16 +52,16 @@ const fn half(value: u32, top: bool) -> i64 {
 
 impl Arch {
     /// Returns the second operand, and the shifter's carry-out.
-    pub(super) fn second(&self, it: &Instruction, second: Second) -> (u32, bool) {
+    pub(super) fn second(&self, it: &Instruction, second: SecondOperand) -> (u32, bool) {
         let carry = self.cpu.carry();
         match second {
-            Second::Immediate => (it.imm, carry),
-            Second::ImmediateCarry => (it.imm, it.imm >> 31 == 1),
-            Second::Shifted => {
+            SecondOperand::Immediate => (it.imm, carry),
+            SecondOperand::ImmediateCarry => (it.imm, it.imm >> 31 == 1),
+            SecondOperand::Shifted => {
                 let value = self.cpu.operand(it.m);
                 shift(value, it.shift.kind.into(), it.shift.amount.into(), carry)
             }
-            Second::ByRegister => {
+            SecondOperand::ByRegister => {
                 let amount = self.cpu.operand(it.a) & 0xFF;
                 shift(self.cpu.operand(it.m), it.shift.kind.into(), amount, carry)
             }
@@ -72,9 +72,9 @@ impl Arch {
         &mut self,
         it: &Instruction,
         alu: Alu,
-        second: Second,
+        second: SecondOperand,
         inside_it: bool,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let (y, shifter) = self.second(it, second);
         let results = results(alu, self.cpu.operand(it.n), y, self.cpu.carry(), shifter);
@@ -96,13 +96,13 @@ impl Arch {
     }
 
     /// Returns from an exception: the saved status becomes the current one.
-    pub(super) fn return_to(&mut self, target: u32, done: &mut Done) -> Result<()> {
+    pub(super) fn return_to(&mut self, target: u32, done: &mut Effects) -> Result<()> {
         let status = self.cpu.saved_status().ok_or(UNDEFINED)?;
         self.return_with(status, target, done);
         Ok(())
     }
 
-    pub(super) fn return_with(&mut self, status: u32, target: u32, done: &mut Done) {
+    pub(super) fn return_with(&mut self, status: u32, target: u32, done: &mut Effects) {
         // ITSTATE is part of the restored status and applies to the next instruction.
         self.cpu.set_cpsr(status);
         let it = self.cpu.it;
@@ -111,7 +111,7 @@ impl Arch {
         done.returns = Some(it);
     }
 
-    pub fn divide(&mut self, it: &Instruction, sign: Sign, done: &mut Done) -> Result<()> {
+    pub fn divide(&mut self, it: &Instruction, sign: Sign, done: &mut Effects) -> Result<()> {
         let (n, m) = (self.cpu.get(it.n), self.cpu.get(it.m));
         if m == 0 && self.control.sctlr & sctlr::DZ != 0 {
             return Err(UNDEFINED);

@@ -1,6 +1,6 @@
 //! Branches.
 
-use super::{Arch, Done, Result};
+use super::{Arch, Effects, Result};
 use crate::armr::isa::op::{Instruction, Op};
 
 impl Arch {
@@ -8,7 +8,7 @@ impl Arch {
     ///
     /// # Errors
     /// The exception that the load raises.
-    pub fn branch(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
+    pub fn branch(&mut self, it: &Instruction, cycle: u64, done: &mut Effects) -> Result<()> {
         let next = self.cpu.pc.wrapping_add(it.size.into());
         let link = next | u32::from(self.cpu.is_thumb());
         match it.op {

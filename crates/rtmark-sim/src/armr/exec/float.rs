@@ -1,6 +1,6 @@
 //! VFPv3-D16 (DDI 0406, A8.8 and A2.6), computed by `arch::float`.
 
-use super::{Arch, Done, Exception, Result, UNDEFINED};
+use super::{Arch, Effects, Exception, Result, UNDEFINED};
 use crate::arch::float::{Context, Double, Rounding, Single};
 use crate::armr::isa::DOUBLES;
 use crate::armr::isa::op::Instruction;
@@ -21,7 +21,7 @@ impl Arch {
         it: &Instruction,
         op: Op,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let privileged = self.cpu.is_privileged();
         let off = Exception::Undefined { float: true };
@@ -99,7 +99,7 @@ impl Arch {
         it: &Instruction,
         op: Op,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let count = (it.aux & 0xFF) as usize;
         let writes = matches!(op, Op::Vstr | Op::Vstm);

@@ -1,7 +1,7 @@
 //! Loads and stores.
 
-use super::{Arch, Done, Exception, Result, Traffic, UNDEFINED};
-use crate::armr::control::{Denied, Kind, sctlr};
+use super::{Arch, Effects, Exception, Result, Traffic, UNDEFINED};
+use crate::armr::control::{AccessFault, Kind, sctlr};
 use crate::armr::cpu::{Mode, psr};
 use crate::armr::isa::op::{
     Address, Bank, Exclusive, Index, Instruction, Offset, Op, Order, Rights, Width, WriteBack,
@@ -45,7 +45,7 @@ impl Access {
 
 impl Arch {
     /// Checks an access, and records it in `done`.
-    fn check(&mut self, access: Access, done: &mut Done) -> Result<()> {
+    fn check(&mut self, access: Access, done: &mut Effects) -> Result<()> {
         let Access { address, bytes, writes, alignment, rights } = access;
         let refuse = |address, why| Err(Exception::Data { address, why, writes });
         let privileged = self.cpu.is_privileged() && rights == Rights::Own;
@@ -57,14 +57,14 @@ impl Arch {
         let strict = alignment != Alignment::Any || self.control.sctlr & sctlr::A != 0;
         let aligned = address & (unit - 1) == 0;
         if strict && !aligned {
-            return refuse(address, Denied::Alignment);
+            return refuse(address, AccessFault::Alignment);
         }
         let kind = match found {
             Ok(kind) => kind,
             Err(why) => return refuse(address, why),
         };
         if !aligned && !matches!(kind, Kind::Normal(_)) {
-            return refuse(address, Denied::Alignment);
+            return refuse(address, AccessFault::Alignment);
         }
         let last = address.wrapping_add(bytes - 1);
         if last >> 5 != address >> 5 {
@@ -128,7 +128,7 @@ impl Arch {
         address: u32,
         bytes: u32,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<u32> {
         self.check(Access::load(address, bytes), done)?;
         self.read(address, bytes, cycle)
@@ -142,7 +142,7 @@ impl Arch {
         words: &mut [u32],
         writes: bool,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let count = words.len() as u32;
         self.check(Access::words(address, count, writes), done)?;
@@ -164,7 +164,7 @@ impl Arch {
     ///
     /// # Errors
     /// The exception that it raises; registers are unchanged then.
-    pub fn transfer(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
+    pub fn transfer(&mut self, it: &Instruction, cycle: u64, done: &mut Effects) -> Result<()> {
         match it.op {
             Op::Load(width, address, rights) => {
                 self.load_one(it, width, address, rights, cycle, done)
@@ -226,7 +226,7 @@ impl Arch {
         address: Address,
         rights: Rights,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let (place, base) = self.addresses(it, address);
         let bytes = width.bytes();
@@ -253,7 +253,7 @@ impl Arch {
         address: Address,
         rights: Rights,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let (place, base) = self.addresses(it, address);
         let bytes = width.bytes();
@@ -270,7 +270,7 @@ impl Arch {
         it: &Instruction,
         address: Address,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let (place, base) = self.addresses(it, address);
         let mut words = [0; 2];
@@ -286,7 +286,7 @@ impl Arch {
         it: &Instruction,
         address: Address,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let (place, base) = self.addresses(it, address);
         let mut words = [self.cpu.get(it.d), self.cpu.get(it.a)];
@@ -302,7 +302,7 @@ impl Arch {
         back: WriteBack,
         bank: Bank,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let list = it.imm;
         let count = list.count_ones();
@@ -343,7 +343,7 @@ impl Arch {
         back: WriteBack,
         bank: Bank,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let list = it.imm;
         let count = list.count_ones();
@@ -363,7 +363,13 @@ impl Arch {
         Ok(())
     }
 
-    fn swap(&mut self, it: &Instruction, width: Width, cycle: u64, done: &mut Done) -> Result<()> {
+    fn swap(
+        &mut self,
+        it: &Instruction,
+        width: Width,
+        cycle: u64,
+        done: &mut Effects,
+    ) -> Result<()> {
         let (address, bytes) = (self.cpu.get(it.n), width.bytes());
         let access = Access { alignment: Alignment::Own, ..Access::load(address, bytes) };
         self.check(access, done)?;
@@ -381,7 +387,7 @@ impl Arch {
         it: &Instruction,
         size: Exclusive,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let address = self.cpu.get(it.n).wrapping_add(it.imm);
         let access = Access { alignment: Alignment::Own, ..Access::load(address, size.bytes()) };
@@ -401,7 +407,7 @@ impl Arch {
         it: &Instruction,
         size: Exclusive,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let address = self.cpu.get(it.n).wrapping_add(it.imm);
         let access = Access { alignment: Alignment::Own, ..Access::store(address, size.bytes()) };
@@ -430,7 +436,7 @@ impl Arch {
         order: Order,
         back: WriteBack,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         let saved = self.cpu.saved_status().ok_or(UNDEFINED)?;
         let mode = Mode::of(it.imm).ok_or(UNDEFINED)?;
@@ -449,7 +455,7 @@ impl Arch {
         order: Order,
         back: WriteBack,
         cycle: u64,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         if !self.cpu.is_privileged() {
             return Err(UNDEFINED);
@@ -466,5 +472,5 @@ impl Arch {
 }
 
 const fn external(address: u32, writes: bool) -> Exception {
-    Exception::Data { address, why: Denied::External, writes }
+    Exception::Data { address, why: AccessFault::External, writes }
 }

@@ -1,7 +1,7 @@
 //! The effect of each operation on registers, flags and memory, close to the pseudocode of DDI
 //! 0406.
 //!
-//! Nothing here knows about time: [`Done`] describes to the timing model what an instruction did.
+//! Nothing here knows about time: [`Effects`] describes to the timing model what an instruction did.
 
 mod alu;
 mod control_flow;
@@ -12,7 +12,7 @@ mod status;
 
 pub use alu::results;
 
-use super::control::{Control, Denied, Kind, Maintenance, Now};
+use super::control::{AccessFault, Control, CounterValues, Kind, Maintenance};
 use super::cpu::{Cpu, Mode, psr};
 use super::isa::op::{Hint, Instruction, Op};
 use super::system::System;
@@ -39,11 +39,11 @@ pub enum Exception {
     Breakpoint,
     Code {
         address: u32,
-        why: Denied,
+        why: AccessFault,
     },
     Data {
         address: u32,
-        why: Denied,
+        why: AccessFault,
         writes: bool,
     },
     /// IRQ and FIQ.
@@ -65,7 +65,7 @@ pub struct Traffic {
 
 /// The effects of an instruction that may influence its timing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct Effects {
     /// Whether its condition failed.
     pub skipped: bool,
     /// The target, if it branched. CPSR holds the instruction set.
@@ -95,9 +95,9 @@ impl Arch {
     ///
     /// # Errors
     /// The exception that it raises; registers are unchanged then.
-    pub fn execute(&mut self, it: &Instruction, now: Now) -> Result<Done> {
+    pub fn execute(&mut self, it: &Instruction, now: CounterValues) -> Result<Effects> {
         let condition = self.cpu.block_condition().unwrap_or(it.condition);
-        let mut done = Done::default();
+        let mut done = Effects::default();
         let inside_it = self.cpu.it != 0;
         if self.cpu.holds(condition) {
             self.perform(it, now, inside_it, &mut done)?;
@@ -122,9 +122,9 @@ impl Arch {
     pub fn perform(
         &mut self,
         it: &Instruction,
-        now: Now,
+        now: CounterValues,
         inside_it: bool,
-        done: &mut Done,
+        done: &mut Effects,
     ) -> Result<()> {
         match it.op {
             Op::Undefined => return Err(UNDEFINED),
@@ -173,7 +173,7 @@ impl Arch {
     }
 
     /// Writes the program counter, with the instruction set in the lowest bit (BXWritePC).
-    fn exchange(&mut self, target: u32, done: &mut Done) {
+    fn exchange(&mut self, target: u32, done: &mut Effects) {
         let thumb = target & 1 == 1;
         self.cpu.set_thumb(thumb);
         done.jump = Some(target & if thumb { !1 } else { !3 });
@@ -181,7 +181,7 @@ impl Arch {
 
     /// Writes the program counter with an arithmetic result. In A32 it also selects the instruction
     /// set (ALUWritePC).
-    fn write_pc(&mut self, target: u32, done: &mut Done) {
+    fn write_pc(&mut self, target: u32, done: &mut Effects) {
         if self.cpu.is_thumb() {
             done.jump = Some(target & !1);
         } else {

@@ -1,6 +1,6 @@
 //! Status registers, modes and coprocessors.
 
-use super::{Arch, Done, Now, Result, UNDEFINED};
+use super::{Arch, CounterValues, Effects, Result, UNDEFINED};
 use crate::armr::control::{Maintenance, SystemRegister};
 use crate::armr::cpu::psr;
 use crate::armr::isa::op::{Barrier, Instruction, Op, Status};
@@ -30,8 +30,8 @@ impl Arch {
     pub(super) fn system_operation(
         &mut self,
         it: &Instruction,
-        now: Now,
-        done: &mut Done,
+        now: CounterValues,
+        done: &mut Effects,
     ) -> Result<()> {
         let privileged = self.cpu.is_privileged();
         match it.op {

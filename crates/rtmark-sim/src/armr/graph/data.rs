@@ -2,7 +2,7 @@
 
 use super::{LEAVE, Node, Run};
 use crate::armr::exec::{Arch, results};
-use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Op, Second, Sign};
+use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Op, SecondOperand, Sign};
 use crate::armr::timing::{Divides, Pipeline, key};
 use crate::exec::shift;
 
@@ -28,16 +28,16 @@ const ARITHMETIC: u8 = 5;
 const SHIFTED: u8 = 6;
 const BY_REGISTER: u8 = 7;
 
-fn kind(it: &Instruction, second: Second) -> u8 {
+fn kind(it: &Instruction, second: SecondOperand) -> u8 {
     match (second, it.shift.kind) {
-        (Second::Immediate, _) => IMMEDIATE,
-        (Second::ImmediateCarry, _) => CARRYING,
-        (Second::Shifted, _) if it.shift.is_none() => PLAIN,
-        (Second::Shifted, 0) => LEFT,
-        (Second::Shifted, 1) => RIGHT,
-        (Second::Shifted, 2) => ARITHMETIC,
-        (Second::Shifted, _) => SHIFTED,
-        (Second::ByRegister, _) => BY_REGISTER,
+        (SecondOperand::Immediate, _) => IMMEDIATE,
+        (SecondOperand::ImmediateCarry, _) => CARRYING,
+        (SecondOperand::Shifted, _) if it.shift.is_none() => PLAIN,
+        (SecondOperand::Shifted, 0) => LEFT,
+        (SecondOperand::Shifted, 1) => RIGHT,
+        (SecondOperand::Shifted, 2) => ARITHMETIC,
+        (SecondOperand::Shifted, _) => SHIFTED,
+        (SecondOperand::ByRegister, _) => BY_REGISTER,
     }
 }
 
@@ -148,7 +148,7 @@ fn address(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     0
 }
 
-/// Executes a division, if one of the same duration has a path at this node.
+/// Executes a division, if one of the same duration has an edge at this node.
 fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let Op::Divide(sign) = node.it.op else { return LEAVE };
     let (n, m) = (arch.cpu.get(node.it.n), arch.cpu.get(node.it.m));
@@ -159,8 +159,8 @@ fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
             key::divided(Divides::Signed, n.unsigned_abs(), m.unsigned_abs())
         }
     };
-    let is_known = node.path(key).is_some() && m != 0;
-    if is_known && arch.divide(&node.it, sign, &mut super::Done::default()).is_ok() {
+    let is_known = node.edge(key).is_some() && m != 0;
+    if is_known && arch.divide(&node.it, sign, &mut super::Effects::default()).is_ok() {
         key
     } else {
         LEAVE
@@ -173,8 +173,9 @@ pub fn pick(it: &Instruction, inside_it: bool) -> Option<Run> {
         Op::Data(alu, with, _) => {
             let reads_pc = [it.n, it.m, it.a].contains(&15) && {
                 let n = it.n == 15 && !alu.is_move();
-                let m = it.m == 15 && matches!(with, Second::Shifted | Second::ByRegister);
-                n || m || it.a == 15 && with == Second::ByRegister
+                let m = it.m == 15
+                    && matches!(with, SecondOperand::Shifted | SecondOperand::ByRegister);
+                n || m || it.a == 15 && with == SecondOperand::ByRegister
             };
             if reads_pc || it.d == 15 && !alu.compares() {
                 return None;

@@ -1,18 +1,18 @@
 //! A graph of memoized passages: a run along it does not consult the pipeline model.
 //!
 //! A node is an instruction at its address together with the numbered scoreboard on which it
-//! executes. A path leads to the next node for one outcome of the instruction, and states the
+//! executes. An edge leads to the next node for one outcome of the instruction, and states the
 //! cycles that it takes. Both were once determined by the pipeline model. The semantics of
 //! instructions are in `exec`; a node's function applies them only if the memory is certain to
-//! respond as the path states: data in memory that never waits or in the cache, and code in the
+//! respond as the edge states: data in memory that never waits or in the cache, and code in the
 //! cache. Otherwise the function does nothing, and the instruction is executed on the slow path.
 
 mod data;
 mod perform;
 mod transfer;
 
-use super::control::Now;
-use super::exec::{Arch, Done};
+use super::control::CounterValues;
+use super::exec::{Arch, Effects};
 use super::isa::{Instruction, Op};
 use super::timing::{Flow, Moves, Passage, Pipeline, Place, key};
 use crate::timing::memo::map::Map;
@@ -25,8 +25,8 @@ pub type Run = fn(&mut Arch, &mut Pipeline, &Node, u64) -> u32;
 pub const LEAVE: u32 = u32::MAX;
 /// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
-/// The number of paths per node: a branch is taken or not, and predicted correctly or not.
-const PATHS: usize = 4;
+/// The number of edges per node: a branch is taken or not, and predicted correctly or not.
+const EDGES: usize = 4;
 /// The number of nodes, or of pairs of lines, at which all are discarded.
 const MOST: usize = 1 << 18;
 /// The number of nodes in the direct-mapped lookup cache, a power of two.
@@ -36,7 +36,7 @@ const LINE: u32 = 32;
 
 /// The transition to the next node for one outcome of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub struct Edge {
     key: u16,
     pub cycles: u16,
     /// The next node if it is known and always the same, or [`NONE`].
@@ -47,7 +47,7 @@ pub struct Path {
     pub lines: u32,
 }
 
-const NOWHERE: Path = Path { key: u16::MAX, cycles: 0, next: NONE, to: 0, lines: 0 };
+const NOWHERE: Edge = Edge { key: u16::MAX, cycles: 0, next: NONE, to: 0, lines: 0 };
 
 /// An instruction on a numbered scoreboard.
 #[derive(Clone, Debug)]
@@ -69,19 +69,19 @@ pub struct Node {
     pub moves: Moves,
     /// The lines that contain it.
     pub lines: u32,
-    pub paths: [Path; PATHS],
+    pub edges: [Edge; EDGES],
 }
 
 impl Node {
-    /// Returns the path of a key.
+    /// Returns the edge of a key.
     #[inline(always)]
-    pub fn path(&self, key: u32) -> Option<&Path> {
-        self.paths.iter().find(|path| u32::from(path.key) == key)
+    pub fn edge(&self, key: u32) -> Option<&Edge> {
+        self.edges.iter().find(|edge| u32::from(edge.key) == key)
     }
 
-    /// Returns the spot that an outcome leads to, with the given scoreboard number. `target` is
+    /// Returns the node key that an outcome leads to, with the given scoreboard number. `target` is
     /// used only if the instruction does not encode its target.
-    pub fn behind(&self, key: u32, target: u32, number: u32) -> Spot {
+    pub fn successor_key(&self, key: u32, target: u32, number: u32) -> NodeKey {
         let Place { pc, thumb, .. } = self.place;
         let jumps = key & key::JUMPS != 0;
         let pc = match (jumps, self.is_indirect()) {
@@ -95,7 +95,7 @@ impl Node {
             _ if self.state != 0 => super::cpu::after_it(self.state),
             _ => 0,
         };
-        Spot { pc, thumb: thumb != changes, state, number }
+        NodeKey { pc, thumb: thumb != changes, state, number }
     }
 
     /// Returns the number of bytes that it transfers, and whether it loads them.
@@ -112,14 +112,14 @@ impl Node {
 /// The identity of a node: the address and instruction set of its instruction, ITSTATE, and the
 /// number of the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Spot {
+pub struct NodeKey {
     pub pc: u32,
     pub thumb: bool,
     pub state: u8,
     pub number: u32,
 }
 
-impl Spot {
+impl NodeKey {
     #[inline]
     pub const fn of(node: &Node) -> Self {
         let Node { place, state, number, .. } = *node;
@@ -147,13 +147,13 @@ pub struct Lines {
 pub struct Graph {
     pub nodes: Vec<Node>,
     /// The index of all nodes, and the lookup cache in front of it.
-    spots: Map<Spot, u32>,
+    spots: Map<NodeKey, u32>,
     near: Vec<u32>,
     pub lines: Vec<Lines>,
     numbers: Map<(u32, u32), u32>,
-    /// The open path, whose next node is not known: its node, its index there, and the spot that it
+    /// The open edge, whose next node is not known: its node, its index there, and the node key that it
     /// leads to.
-    open: Option<(u32, usize, Spot)>,
+    open: Option<(u32, usize, NodeKey)>,
     /// Whether there was no room for another node.
     pub is_full: bool,
     /// The first scoreboard number for which nodes were created.
@@ -170,17 +170,17 @@ impl Graph {
         *self = Self::default();
     }
 
-    /// Returns the node at a spot, if there is one.
+    /// Returns the node at a node key, if there is one.
     #[inline]
-    pub fn find(&mut self, spot: Spot) -> Option<u32> {
-        let near = spot.near();
+    pub fn find(&mut self, node_key: NodeKey) -> Option<u32> {
+        let near = node_key.near();
         let at = *self.near.get(near)?;
         if let Some(node) = self.nodes.get(at as usize)
-            && Spot::of(node) == spot
+            && NodeKey::of(node) == node_key
         {
             return Some(at);
         }
-        let at = *self.spots.get(&spot)?;
+        let at = *self.spots.get(&node_key)?;
         self.near[near] = at;
         Some(at)
     }
@@ -191,7 +191,7 @@ impl Graph {
             if let Some(node) = self.nodes.get_mut(*at as usize) {
                 node.is_cut = true;
                 node.run = perform::leave;
-                node.paths = [NOWHERE; PATHS];
+                node.edges = [NOWHERE; EDGES];
             }
         }
     }
@@ -219,12 +219,12 @@ impl Graph {
         state: u8,
         passage: &Passage,
     ) -> Option<u32> {
-        let spot = Spot { pc: place.pc, thumb: place.thumb, state, number: passage.from };
-        let known = self.find(spot);
+        let node_key = NodeKey { pc: place.pc, thumb: place.thumb, state, number: passage.from };
+        let known = self.find(node_key);
         let is_known = |at: &u32| self.nodes.get(*at as usize).is_some_and(|node| !node.is_cut);
         if let Some(at) = known.filter(is_known) {
             self.close(at);
-            self.lead(at, passage);
+            self.add_edge(at, passage);
             return None;
         }
         let condition = if state == 0 { it.condition } else { state >> 4 };
@@ -250,50 +250,50 @@ impl Graph {
             flow,
             moves,
             lines,
-            paths: [NOWHERE; PATHS],
+            edges: [NOWHERE; EDGES],
         };
         let at = known.unwrap_or(self.nodes.len() as u32);
         match self.nodes.get_mut(at as usize) {
             Some(place) => *place = node,
             None => self.nodes.push(node),
         }
-        self.spots.insert(spot, at);
-        self.near[spot.near()] = at;
+        self.spots.insert(node_key, at);
+        self.near[node_key.near()] = at;
         self.close(at);
-        self.lead(at, passage);
+        self.add_edge(at, passage);
         Some(at)
     }
 
-    /// Adds the path of a passage to a node, and leaves it open.
-    pub fn lead(&mut self, at: u32, passage: &Passage) {
+    /// Adds the edge of a passage to a node, and leaves it open.
+    pub fn add_edge(&mut self, at: u32, passage: &Passage) {
         let Some(node) = self.nodes.get_mut(at as usize) else { return };
         let Ok(key) = u16::try_from(passage.outcome) else { return };
-        let which = node.paths.iter().position(|path| path.key == key).unwrap_or_else(|| {
-            let free = node.paths.iter().position(|path| path.key == u16::MAX);
-            // The last path is replaced.
-            let which = free.unwrap_or(PATHS - 1);
+        let which = node.edges.iter().position(|edge| edge.key == key).unwrap_or_else(|| {
+            let free = node.edges.iter().position(|edge| edge.key == u16::MAX);
+            // The last edge is replaced.
+            let which = free.unwrap_or(EDGES - 1);
             let Passage { to, cycles, .. } = *passage;
-            node.paths[which] = Path { key, cycles, next: NONE, to, lines: 0 };
+            node.edges[which] = Edge { key, cycles, next: NONE, to, lines: 0 };
             which
         });
-        let spot = node.behind(passage.outcome, 0, passage.to);
-        self.open = (!node.is_indirect()).then_some((at, which, spot));
+        let node_key = node.successor_key(passage.outcome, 0, passage.to);
+        self.open = (!node.is_indirect()).then_some((at, which, node_key));
     }
 
-    /// Returns the path of a key at a node, which leads to a spot. If the next node is not known,
-    /// the path becomes the open one.
-    pub fn open(&mut self, at: u32, key: u32, spot: Spot) -> Option<Path> {
+    /// Returns the edge of a key at a node, which leads to a node key. If the next node is not known,
+    /// the edge becomes the open one.
+    pub fn open(&mut self, at: u32, key: u32, node_key: NodeKey) -> Option<Edge> {
         let node = self.nodes.get(at as usize)?;
-        let which = node.paths.iter().position(|path| u32::from(path.key) == key)?;
-        let path = node.paths[which];
-        let is_open = path.next == NONE && !node.is_indirect();
-        self.open = is_open.then_some((at, which, Spot { number: path.to, ..spot }));
-        Some(path)
+        let which = node.edges.iter().position(|edge| u32::from(edge.key) == key)?;
+        let edge = node.edges[which];
+        let is_open = edge.next == NONE && !node.is_indirect();
+        self.open = is_open.then_some((at, which, NodeKey { number: edge.to, ..node_key }));
+        Some(edge)
     }
 
-    /// Returns the node that a path leads to, looked up by its spot if it is not linked.
-    pub fn node_behind(&mut self, path: &Path, spot: Spot) -> Option<u32> {
-        if path.next == NONE { self.find(spot) } else { Some(path.next) }
+    /// Returns the node that an edge leads to, looked up by its node key if it is not linked.
+    pub fn successor(&mut self, edge: &Edge, node_key: NodeKey) -> Option<u32> {
+        if edge.next == NONE { self.find(node_key) } else { Some(edge.next) }
     }
 
     /// Returns the lines that contain a node.
@@ -301,19 +301,20 @@ impl Graph {
         self.lines.get(self.nodes.get(node as usize)?.lines as usize).copied()
     }
 
-    /// Links the open path to a node, if it leads to that node's spot.
+    /// Links the open edge to a node, if it leads to that node's node key.
     pub fn close(&mut self, next: u32) {
-        let Some((at, which, spot)) = self.open.take() else { return };
-        let Some(to) = self.nodes.get(next as usize).filter(|to| Spot::of(to) == spot) else {
+        let Some((at, which, node_key)) = self.open.take() else { return };
+        let Some(to) = self.nodes.get(next as usize).filter(|to| NodeKey::of(to) == node_key)
+        else {
             return;
         };
         let Some(from) = self.nodes.get(at as usize) else { return };
         let lines = [from.place.last_byte(), to.place.pc, to.place.last_byte()].map(|at| at / LINE);
         let stays = lines[0] == lines[1] && lines[0] == lines[2];
         let lines = if stays { 0 } else { to.lines };
-        let path = &mut self.nodes[at as usize].paths[which];
-        if path.to == spot.number {
-            (path.next, path.lines) = (next, lines);
+        let edge = &mut self.nodes[at as usize].edges[which];
+        if edge.to == node_key.number {
+            (edge.next, edge.lines) = (next, lines);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The functions that nodes run: their selection, the branches, and operations without a function
 //! of their own.
 
-use super::{Done, LEAVE, Node, Now, Run, data, transfer};
+use super::{CounterValues, Effects, LEAVE, Node, Run, data, transfer};
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{Hint, Instruction, Op};
-use crate::armr::timing::{Lead, Pipeline, key};
+use crate::armr::timing::{Pipeline, PredictionOutcome, key};
 use crate::isa::{Group, Op as FloatOp};
 
 /// Sends an instruction to the slow path.
@@ -27,8 +27,8 @@ fn nothing(_: &mut Arch, _: &mut Pipeline, _: &Node, _: u64) -> u32 {
 
 /// Executes an operation that only changes registers.
 fn plain(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    let mut done = Done::default();
-    match arch.perform(&node.it, Now::default(), node.state != 0, &mut done) {
+    let mut done = Effects::default();
+    match arch.perform(&node.it, CounterValues::default(), node.state != 0, &mut done) {
         Ok(()) => 0,
         Err(_) => LEAVE,
     }
@@ -40,32 +40,36 @@ fn branch(_: &mut Arch, _: &mut Pipeline, _: &Node, _: u64) -> u32 {
 
 fn branch_if(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let taken = arch.cpu.holds(node.condition);
-    let lead = lead(pipeline, node, taken);
-    if taken { key::JUMPS | lead } else { key::SKIPPED | lead }
+    let prediction = prediction_key(pipeline, node, taken);
+    if taken { key::JUMPS | prediction } else { key::SKIPPED | prediction }
 }
 
 fn compare_and_branch(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let taken = (arch.cpu.get(node.it.n) == 0) == (node.it.a == 0);
-    let lead = lead(pipeline, node, taken);
-    if taken { key::JUMPS | lead } else { lead }
+    let prediction = prediction_key(pipeline, node, taken);
+    if taken { key::JUMPS | prediction } else { prediction }
 }
 
 /// Returns how well a direct branch was predicted, as part of a key, and trains the predictor.
 #[inline(always)]
-fn lead(pipeline: &mut Pipeline, node: &Node, taken: bool) -> u32 {
-    let right = pipeline.foresee(&node.place, taken);
-    key::led(if right { Lead::Foreseen } else { Lead::Mistaken })
+fn prediction_key(pipeline: &mut Pipeline, node: &Node, taken: bool) -> u32 {
+    let right = pipeline.check_prediction(&node.place, taken);
+    key::prediction(if right {
+        PredictionOutcome::Correct
+    } else {
+        PredictionOutcome::Mispredicted
+    })
 }
 
 /// Executes a call, or a branch to the address in a register.
 fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
-    let mut done = Done::default();
+    let mut done = Effects::default();
     arch.cpu.pc = node.place.pc;
     let is_skipped = !arch.cpu.holds(node.condition);
     if !is_skipped && arch.branch(&node.it, issue, &mut done).is_err() {
         return LEAVE;
     }
-    let lead = pipeline.lead_elsewhere(node.flow, node.moves, &node.place, done.jump);
+    let prediction = pipeline.branch_outcome(node.flow, node.moves, &node.place, done.jump);
     let jumps = match done.jump {
         Some(target) => {
             arch.cpu.pc = target;
@@ -73,7 +77,7 @@ fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u3
         }
         None => 0,
     };
-    (if is_skipped { key::SKIPPED } else { 0 }) | jumps | key::led(lead)
+    (if is_skipped { key::SKIPPED } else { 0 }) | jumps | key::prediction(prediction)
 }
 
 /// Returns the function that a node runs, and the one that this calls if the condition holds.

@@ -1,8 +1,8 @@
 //! Node functions of loads and stores that wait at most for earlier stores.
 
-use super::{Done, LEAVE, Node, Now, Run};
+use super::{CounterValues, Effects, LEAVE, Node, Run};
 use crate::armr::control::sctlr;
-use crate::armr::control::{Cached, Kind};
+use crate::armr::control::{CachePolicy, Kind};
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{Address, Bank, Index, Instruction, Offset, Op, Rights, Width};
 use crate::armr::timing::{
@@ -33,7 +33,7 @@ fn open(arch: &mut Arch, pipeline: &mut Pipeline, address: u32) -> Option<()> {
     let latency = pipeline.memory.latency(begin);
     let speed = match kind? {
         _ if latency.first == 0 => Speed::Coupled,
-        Kind::Normal(cached) if cached != Cached::No && pipeline.switches.data => {
+        Kind::Normal(cached) if cached != CachePolicy::Uncached && pipeline.switches.data => {
             Speed::Cached(cached, latency)
         }
         _ => return None,
@@ -51,7 +51,7 @@ fn open(arch: &mut Arch, pipeline: &mut Pipeline, address: u32) -> Option<()> {
 /// Returns whether the window of an access's page permits the access, after opening it if
 /// necessary.
 #[inline(always)]
-fn lets(
+fn permits(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     (address, bytes, unit): (u32, u32, u32),
@@ -131,12 +131,12 @@ fn load<const WIDTH: usize, const FORM: u8>(
     let width = const { WIDTHS[WIDTH] };
     let bytes = width.bytes();
     let (address, base) = addresses::<FORM>(arch, it, form);
-    if !lets(arch, pipeline, (address, bytes, bytes), READS) {
+    if !permits(arch, pipeline, (address, bytes, bytes), READS) {
         return LEAVE;
     }
     let window = pipeline.windows.find(address);
     let is_coupled = window.speed == Speed::Coupled;
-    if !is_coupled && !pipeline.memory.reads_at_once(address, bytes, issue) {
+    if !is_coupled && !pipeline.memory.reads_without_wait(address, bytes, issue) {
         return LEAVE;
     }
     let (bus, place) = (&arch.system.bus, window.place(address));
@@ -155,7 +155,7 @@ fn load<const WIDTH: usize, const FORM: u8>(
         arch.cpu.set(it.n, base);
     }
     arch.cpu.set(it.d, value);
-    key::moved(crosses(address, bytes))
+    key::access(crosses(address, bytes))
 }
 
 fn store<const WIDTH: usize, const FORM: u8>(
@@ -168,7 +168,7 @@ fn store<const WIDTH: usize, const FORM: u8>(
     let Op::Store(_, form, _) = it.op else { return LEAVE };
     let bytes = const { WIDTHS[WIDTH].bytes() };
     let (address, base) = addresses::<FORM>(arch, it, form);
-    if !lets(arch, pipeline, (address, bytes, bytes), WRITES) {
+    if !permits(arch, pipeline, (address, bytes, bytes), WRITES) {
         return LEAVE;
     }
     let window = pipeline.windows.find(address);
@@ -198,7 +198,7 @@ fn store<const WIDTH: usize, const FORM: u8>(
         let switches = pipeline.switches;
         pipeline.memory.store_cached(address, policy, switches, latency, issue)
     });
-    key::moved(crosses(address, bytes)) | key::stalled(stalls)
+    key::access(crosses(address, bytes)) | key::stalled(stalls)
 }
 
 /// Returns the lowest address of a transfer of several registers.
@@ -243,7 +243,7 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
     let it = &node.it;
     arch.cpu.pc = node.place.pc;
     if node.flow != Flow::On && !arch.cpu.holds(node.condition) {
-        return key::SKIPPED | lead(pipeline, node, None);
+        return key::SKIPPED | prediction_key(pipeline, node, None);
     }
     let (Some(address), (bytes, reads)) = (lowest(arch, it), moves(it)) else { return LEAVE };
     let unit = bytes.min(4);
@@ -251,23 +251,23 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
         return LEAVE;
     }
     let right = if reads { READS } else { WRITES };
-    if !lets(arch, pipeline, (address, bytes, unit), right) {
+    if !permits(arch, pipeline, (address, bytes, unit), right) {
         return LEAVE;
     }
     let soon = match pipeline.windows.find(address).speed {
         Speed::Coupled => true,
         Speed::Cached(..) if reads => (0..bytes.div_ceil(32)).all(|at| {
             let (from, left) = (address + 32 * at, bytes - 32 * at);
-            pipeline.memory.reads_at_once(from, left.min(32), issue)
+            pipeline.memory.reads_without_wait(from, left.min(32), issue)
         }),
         Speed::Cached(..) => pipeline.memory.stores_soon(address, bytes, issue),
     };
     if !soon {
         return LEAVE;
     }
-    let mut done = Done::default();
+    let mut done = Effects::default();
     let moved = match it.op {
-        Op::Float(_) => arch.perform(it, Now::default(), node.state != 0, &mut done),
+        Op::Float(_) => arch.perform(it, CounterValues::default(), node.state != 0, &mut done),
         Op::TableBranch => arch.branch(it, issue, &mut done),
         _ => arch.transfer(it, issue, &mut done),
     };
@@ -283,19 +283,19 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
         Moves::One { .. } => crosses(address, bytes),
         _ => address >> 2 & 1 == 1,
     };
-    let moved = key::moved(upper) | key::stalled(waits.map_or(0, |waits| waits.stalls));
+    let moved = key::access(upper) | key::stalled(waits.map_or(0, |waits| waits.stalls));
     match done.jump {
         None => moved,
         jump @ Some(target) => {
             arch.cpu.pc = target;
-            moved | key::JUMPS | lead(pipeline, node, jump)
+            moved | key::JUMPS | prediction_key(pipeline, node, jump)
         }
     }
 }
 
 /// Returns how well a load's branch was predicted, as part of a key, and trains the predictor.
-fn lead(pipeline: &mut Pipeline, node: &Node, jump: Option<u32>) -> u32 {
-    key::led(pipeline.lead_elsewhere(node.flow, node.moves, &node.place, jump))
+fn prediction_key(pipeline: &mut Pipeline, node: &Node, jump: Option<u32>) -> u32 {
+    key::prediction(pipeline.branch_outcome(node.flow, node.moves, &node.place, jump))
 }
 
 macro_rules! forms {

@@ -5,14 +5,14 @@ use super::a32::{CONDITIONAL, UNCONDITIONAL};
 use super::encoding::{Encoding, Form};
 use super::op::{
     Address, Alu, Bank, Fit, Flags, Index, Instruction, Multiply, Offset, Op, Order, Rights,
-    Second, Shift, Sign, WriteBack,
+    SecondOperand, Shift, Sign, WriteBack,
 };
 use super::t32::{NARROW, WIDE};
 use crate::isa as thumb;
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Set {
+pub enum InstructionSet {
     A32,
     T32,
 }
@@ -45,24 +45,24 @@ const fn expand(imm12: u32) -> (u32, bool) {
 
 /// Returns the table line that matches an instruction, with the instruction's own bits and its
 /// size. T32 has its first halfword in the upper half of `bits`.
-pub fn find(set: Set, bits: u32) -> Option<(&'static Encoding, u32, u8)> {
+pub fn find(set: InstructionSet, bits: u32) -> Option<(&'static Encoding, u32, u8)> {
     let (table, bits, size) = match set {
-        Set::A32 if bits >> 28 == 15 => (UNCONDITIONAL, bits, 4),
-        Set::A32 => (CONDITIONAL, bits, 4),
-        Set::T32 if is_wide((bits >> 16) as u16) => (WIDE, bits, 4),
-        Set::T32 => (NARROW, bits >> 16, 2),
+        InstructionSet::A32 if bits >> 28 == 15 => (UNCONDITIONAL, bits, 4),
+        InstructionSet::A32 => (CONDITIONAL, bits, 4),
+        InstructionSet::T32 if is_wide((bits >> 16) as u16) => (WIDE, bits, 4),
+        InstructionSet::T32 => (NARROW, bits >> 16, 2),
     };
     let line = table.iter().find(|line| line.matches(bits))?;
     Some((line, bits, size))
 }
 
 /// Decodes the instruction at `address`; T32 has its first halfword in the upper half of `bits`.
-pub fn decode(set: Set, address: u32, bits: u32) -> Instruction {
+pub fn decode(set: InstructionSet, address: u32, bits: u32) -> Instruction {
     if let Some(float) = decode_float(set, bits) {
         return float;
     }
     let Some((line, bits, size)) = find(set, bits) else {
-        let narrow = set == Set::T32 && !is_wide((bits >> 16) as u16);
+        let narrow = set == InstructionSet::T32 && !is_wide((bits >> 16) as u16);
         return Instruction::undefined(if narrow { 2 } else { 4 });
     };
     let fields = Fields { line, bits, address, size, set };
@@ -70,24 +70,24 @@ pub fn decode(set: Set, address: u32, bits: u32) -> Instruction {
 }
 
 /// Returns the bits of a floating-point instruction in its T32 form, whichever set it is of.
-pub fn float_bits(set: Set, bits: u32) -> Option<u32> {
+pub fn float_bits(set: InstructionSet, bits: u32) -> Option<u32> {
     let coprocessor = bits >> 8 & 0xE == 0xA;
     let group = bits >> 24 & 0xF;
     let is_float = coprocessor && matches!(group, 0xC..=0xE);
     let conditional = match set {
-        Set::A32 => bits >> 28 != 15,
-        Set::T32 => bits >> 28 == 14,
+        InstructionSet::A32 => bits >> 28 != 15,
+        InstructionSet::T32 => bits >> 28 == 14,
     };
     (is_float && conditional).then_some(bits & 0x0FFF_FFFF | 0xE000_0000)
 }
 
 /// Decodes floating point. VFPv3-D16 has what FPv4 of Cortex-M has, and double precision, but no
 /// fused operations.
-fn decode_float(set: Set, bits: u32) -> Option<Instruction> {
+fn decode_float(set: InstructionSet, bits: u32) -> Option<Instruction> {
     let has = |isa| matches!(isa, thumb::Isa::Fp | thumb::Isa::Double);
     let as_t32 = float_bits(set, bits)?;
     let (first, second) = ((as_t32 >> 16) as u16, as_t32 as u16);
-    let condition = if set == Set::A32 { (bits >> 28) as u8 } else { 14 };
+    let condition = if set == InstructionSet::A32 { (bits >> 28) as u8 } else { 14 };
     // Access to the unit's status registers: of these, the other table contains only FPSCR.
     if as_t32 & 0xFFE0_0F10 == 0xEEE0_0A10 {
         let op = if as_t32 >> 20 & 1 == 1 { thumb::Op::Vmrs } else { thumb::Op::Vmsr };
@@ -156,7 +156,7 @@ struct Fields {
     bits: u32,
     address: u32,
     size: u8,
-    set: Set,
+    set: InstructionSet,
 }
 
 impl Fields {
@@ -170,14 +170,14 @@ impl Fields {
 
     /// Returns the value that reading the program counter gives.
     fn pc(&self) -> u32 {
-        self.address.wrapping_add(if self.set == Set::A32 { 8 } else { 4 })
+        self.address.wrapping_add(if self.set == InstructionSet::A32 { 8 } else { 4 })
     }
 
     /// Returns the instruction, or `None` if its fields form an invalid combination.
     fn instruction(&self) -> Option<Instruction> {
         let line = self.line;
         let condition = match self.set {
-            Set::A32 if self.bits >> 28 == 15 => 14,
+            InstructionSet::A32 if self.bits >> 28 == 15 => 14,
             _ => self.register(b'c').unwrap_or(14),
         };
         let mut it = Instruction {
@@ -217,7 +217,7 @@ impl Fields {
             Form::Plain => self.plain(it)?,
             Form::Times(by) => {
                 it.imm *= u32::from(by);
-                immediate(it, Second::Immediate);
+                immediate(it, SecondOperand::Immediate);
             }
             Form::Variant => {
                 it.imm = self.get(b'y');
@@ -226,7 +226,7 @@ impl Fields {
                     it.op,
                     Op::Multiply(Multiply::SmulXy | Multiply::SmlaXy | Multiply::SmlalXy, _)
                 );
-                if halves && self.set == Set::A32 {
+                if halves && self.set == InstructionSet::A32 {
                     it.imm = it.imm >> 1 & 1 | (it.imm & 1) << 1;
                 }
             }
@@ -234,32 +234,38 @@ impl Fields {
                 let rotation = 2 * self.get(b'j');
                 it.imm = it.imm.rotate_right(rotation);
                 let carries = rotation != 0;
-                immediate(it, if carries { Second::ImmediateCarry } else { Second::Immediate });
+                immediate(
+                    it,
+                    if carries { SecondOperand::ImmediateCarry } else { SecondOperand::Immediate },
+                );
             }
             Form::Expanded => {
                 let (imm, carries) = expand(it.imm);
                 it.imm = imm;
-                immediate(it, if carries { Second::ImmediateCarry } else { Second::Immediate });
+                immediate(
+                    it,
+                    if carries { SecondOperand::ImmediateCarry } else { SecondOperand::Immediate },
+                );
             }
             Form::Shifted => it.shift = Shift::of(self.get(b'y'), std::mem::take(&mut it.imm)),
             Form::ByRegister => {
                 it.shift.kind = self.get(b'y') as u8;
-                second(it, Second::ByRegister);
+                second(it, SecondOperand::ByRegister);
             }
             Form::Same => {
                 (it.m, it.n) =
                     if matches!(it.op, Op::Multiply(..)) { (it.d, it.n) } else { (it.m, it.d) };
                 if self.line.field(b'i', self.bits).is_some() {
-                    immediate(it, Second::Immediate);
+                    immediate(it, SecondOperand::Immediate);
                 }
             }
             Form::OnStack(by) => {
                 (it.n, it.imm) = (SP, it.imm * u32::from(by));
-                immediate(it, Second::Immediate);
+                immediate(it, SecondOperand::Immediate);
             }
             Form::StackPointer => {
                 (it.d, it.n, it.imm) = (SP, SP, it.imm * 4);
-                immediate(it, Second::Immediate);
+                immediate(it, SecondOperand::Immediate);
             }
             Form::ShiftBy(kind) => {
                 it.shift = Shift::of(kind.into(), std::mem::take(&mut it.imm));
@@ -267,12 +273,12 @@ impl Fields {
             Form::ShiftRegister(kind) => {
                 it.m = it.d;
                 it.shift.kind = kind;
-                second(it, Second::ByRegister);
+                second(it, SecondOperand::ByRegister);
             }
-            Form::Negate => immediate(it, Second::Immediate),
+            Form::Negate => immediate(it, SecondOperand::Immediate),
             Form::Wide => {
                 it.imm |= self.get(b'j') << 12;
-                immediate(it, Second::Immediate);
+                immediate(it, SecondOperand::Immediate);
             }
             Form::Relative => {
                 it.n = 15;
@@ -490,16 +496,17 @@ impl Fields {
         match it.op {
             Op::TableBranch => it.a = u8::from(self.line.name == "tbh"),
             // A pair is named by its first register.
-            Op::LoadExclusive(super::op::Exclusive::Double) if self.set == Set::A32 => {
+            Op::LoadExclusive(super::op::Exclusive::Double) if self.set == InstructionSet::A32 => {
                 it.a = (it.d & 1 == 0).then(|| it.d + 1)?;
             }
-            Op::StoreExclusive(super::op::Exclusive::Double) if self.set == Set::A32 => {
+            Op::StoreExclusive(super::op::Exclusive::Double) if self.set == InstructionSet::A32 => {
                 it.a = (it.m & 1 == 0).then(|| it.m + 1)?;
             }
             Op::Parallel(parallel, ..) => {
                 let sign = if self.get(b'y') == 1 { Sign::Unsigned } else { Sign::Signed };
                 let number = self.get(b'j');
-                let number = if self.set == Set::A32 { number.checked_sub(1)? } else { number };
+                let number =
+                    if self.set == InstructionSet::A32 { number.checked_sub(1)? } else { number };
                 let fit = match number {
                     0 => Fit::Plain,
                     1 => Fit::Saturating,
@@ -553,13 +560,13 @@ const fn write_back(yes: bool) -> WriteBack {
     if yes { WriteBack::Yes } else { WriteBack::No }
 }
 
-const fn second(it: &mut Instruction, second: Second) {
+const fn second(it: &mut Instruction, second: SecondOperand) {
     if let Op::Data(alu, _, flags) = it.op {
         it.op = Op::Data(alu, second, flags);
     }
 }
 
-const fn immediate(it: &mut Instruction, kind: Second) {
+const fn immediate(it: &mut Instruction, kind: SecondOperand) {
     second(it, kind);
 }
 

@@ -9,7 +9,7 @@
 //! result), `i j` immediates, `r` a register list, `c` a condition, `s` set flags, `o` the ALU's
 //! operation, `y` a shift's type or a variant, `p u w` index, add, write-back.
 
-use super::op::{Address, Alu, Flags, Index, Offset, Op, Rights, Second, Width};
+use super::op::{Address, Alu, Flags, Index, Offset, Op, Rights, SecondOperand, Width};
 
 /// How fields become operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,12 +154,12 @@ pub const STORE_DUAL: Op = Op::StoreDual(PLACEHOLDER);
 
 /// Returns an operation whose second operand and flags come from the form and the fields.
 pub const fn alu(alu: Alu) -> Op {
-    Op::Data(alu, Second::Shifted, Flags::Kept)
+    Op::Data(alu, SecondOperand::Shifted, Flags::Kept)
 }
 
 /// Returns an operation like [`alu`]'s that sets the flags outside of IT blocks.
 pub const fn alus(alu: Alu) -> Op {
-    Op::Data(alu, Second::Shifted, Flags::SetOutsideIt)
+    Op::Data(alu, SecondOperand::Shifted, Flags::SetOutsideIt)
 }
 
 macro_rules! table {

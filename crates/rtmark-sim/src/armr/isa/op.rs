@@ -98,7 +98,7 @@ impl Alu {
 
 /// The form of the second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Second {
+pub enum SecondOperand {
     /// `imm`.
     Immediate,
     /// An immediate whose highest bit also becomes the carry flag.
@@ -387,7 +387,7 @@ pub enum Barrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     Undefined,
-    Data(Alu, Second, Flags),
+    Data(Alu, SecondOperand, Flags),
     /// ADR: the address in `imm`, resolved from the program counter.
     AddressOf,
     Multiply(Multiply, Flags),

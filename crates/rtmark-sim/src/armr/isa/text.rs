@@ -1,9 +1,9 @@
 //! Disassembles instructions in the syntax of DDI 0406.
 
-use super::decode::{Set, decode, find, float_bits};
+use super::decode::{InstructionSet, decode, find, float_bits};
 use super::op::{
     Address, Barrier, Bits, Exclusive, Fit, Index, Instruction, Multiply, Offset, Op, Rights,
-    Second, Sign, Status, WriteBack,
+    SecondOperand, Sign, Status, WriteBack,
 };
 use crate::soc::CoreKind;
 
@@ -22,7 +22,7 @@ fn r(register: u8) -> &'static str {
 /// Returns mnemonic and operands, or `None` for an invalid instruction. Within an IT block the
 /// mnemonic carries the block's condition.
 pub fn disassemble(
-    set: Set,
+    set: InstructionSet,
     address: u32,
     bits: u32,
     block: Option<u8>,
@@ -40,13 +40,17 @@ pub fn disassemble(
     let name = match it.op {
         Op::Data(alu, ..) if alu.compares() => alu.name().to_owned(),
         Op::Data(..) if line.name == "movw" => line.name.to_owned(),
-        Op::Data(alu, Second::ByRegister, _) if alu.is_move() && set == Set::T32 => {
+        Op::Data(alu, SecondOperand::ByRegister, _)
+            if alu.is_move() && set == InstructionSet::T32 =>
+        {
             format!("{}{s}", SHIFTS[it.shift.kind as usize & 3])
         }
         Op::Data(alu, ..) if line.name.is_empty() => format!("{}{s}", alu.name()),
         Op::Multiply(..) | Op::Data(..) => format!("{}{s}", multiply_name(&it, line.name)),
-        Op::LoadMultiple(order, ..) if set == Set::A32 => format!("ldm{}", order.name()),
-        Op::StoreMultiple(order, ..) if set == Set::A32 => format!("stm{}", order.name()),
+        Op::LoadMultiple(order, ..) if set == InstructionSet::A32 => format!("ldm{}", order.name()),
+        Op::StoreMultiple(order, ..) if set == InstructionSet::A32 => {
+            format!("stm{}", order.name())
+        }
         Op::StoreReturn(order, _) => format!("srs{}", order.name()),
         Op::ReturnFrom(order, _) => format!("rfe{}", order.name()),
         Op::Load(_, _, Rights::User) | Op::Store(_, _, Rights::User) => format!("{}t", line.name),
@@ -117,11 +121,11 @@ fn shift_text(it: &Instruction) -> String {
     }
 }
 
-fn second_text(it: &Instruction, second: Second) -> String {
+fn second_text(it: &Instruction, second: SecondOperand) -> String {
     match second {
-        Second::Immediate | Second::ImmediateCarry => format!("#{}", it.imm as i32),
-        Second::Shifted => format!("{}{}", r(it.m), shift_text(it)),
-        Second::ByRegister => {
+        SecondOperand::Immediate | SecondOperand::ImmediateCarry => format!("#{}", it.imm as i32),
+        SecondOperand::Shifted => format!("{}{}", r(it.m), shift_text(it)),
+        SecondOperand::ByRegister => {
             format!("{}, {} {}", r(it.m), SHIFTS[it.shift.kind as usize & 3], r(it.a))
         }
     }
@@ -174,11 +178,13 @@ const fn mark(back: WriteBack) -> &'static str {
     }
 }
 
-fn operands(it: &Instruction, set: Set) -> String {
+fn operands(it: &Instruction, set: InstructionSet) -> String {
     let (d, n, m, a) = (r(it.d), r(it.n), r(it.m), r(it.a));
     match it.op {
         Op::Data(alu, second, _) if alu.compares() => format!("{n}, {}", second_text(it, second)),
-        Op::Data(alu, Second::ByRegister, _) if alu.is_move() && set == Set::T32 => {
+        Op::Data(alu, SecondOperand::ByRegister, _)
+            if alu.is_move() && set == InstructionSet::T32 =>
+        {
             format!("{d}, {m}, {a}")
         }
         Op::Data(alu, second, _) if alu.is_move() => format!("{d}, {}", second_text(it, second)),
@@ -216,7 +222,7 @@ fn operands(it: &Instruction, set: Set) -> String {
         Op::LoadMultiple(_, back, bank) | Op::StoreMultiple(_, back, bank) => {
             let users = if bank == super::op::Bank::User { "^" } else { "" };
             // PUSH and POP do not name their base.
-            if set == Set::T32 && it.size == 2 && it.n == 13 {
+            if set == InstructionSet::T32 && it.size == 2 && it.n == 13 {
                 return list_text(it.imm);
             }
             format!("{n}{}, {}{users}", mark(back), list_text(it.imm))

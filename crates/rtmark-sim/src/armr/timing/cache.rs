@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_lines_of_a_set_fit_and_a_fifth_takes_a_place() {
+    fn a_set_holds_four_lines_and_a_fifth_evicts_one() {
         for replacement in [Replacement::Random, Replacement::RoundRobin] {
             let mut cache = Cache::default();
             let lines: Vec<u32> = (0..5).map(|at| 0x10_0000 + at * 0x2000).collect();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_forgotten_one_by_one_and_all() {
+    fn lines_are_invalidated_singly_and_all_at_once() {
         let mut cache = Cache::default();
         for at in [0x100, 0x120] {
             cache.bring(at, Replacement::Random);

@@ -7,8 +7,8 @@
 mod float;
 
 use crate::armr::isa::op::{
-    Address, Alu, Bank, Bits, Exclusive, Fit, Index, Instruction, Multiply, Offset, Op, Second,
-    WriteBack,
+    Address, Alu, Bank, Bits, Exclusive, Fit, Index, Instruction, Multiply, Offset, Op,
+    SecondOperand, WriteBack,
 };
 
 /// A set of registers: R0 to R14, the flags, S0 to S31.
@@ -94,7 +94,7 @@ pub enum Flow {
         returns: bool,
     },
     /// Never predicted.
-    Unforeseen,
+    Unpredicted,
 }
 
 /// The memory access of an instruction.
@@ -276,24 +276,26 @@ pub fn demand(it: &Instruction) -> Demand {
 }
 
 /// Returns the demands of data processing (DDI 0363, 14.2 and 14.3).
-fn data(it: &Instruction, alu: Alu, second: Second) -> Demand {
+fn data(it: &Instruction, alu: Alu, second: SecondOperand) -> Demand {
     let first = if alu.is_move() { 0 } else { of(it.n) };
     let written = if alu.compares() { 0 } else { of(it.d) };
-    let flow = if it.d == 15 && !alu.compares() { Flow::Unforeseen } else { Flow::On };
+    let flow = if it.d == 15 && !alu.compares() { Flow::Unpredicted } else { Flow::On };
     let plain = Demand { normal: first, writes: written, flow, ..ALU };
     // GCC's description: a move without a shift needs its operand a cycle later, and pairs.
     let moves = alu == Alu::Mov;
     match second {
-        Second::Immediate | Second::ImmediateCarry if moves => {
+        SecondOperand::Immediate | SecondOperand::ImmediateCarry if moves => {
             Demand { class: Class::Move, ..plain }
         }
-        Second::Immediate | Second::ImmediateCarry => plain,
-        Second::Shifted if it.shift.is_none() && moves => {
+        SecondOperand::Immediate | SecondOperand::ImmediateCarry => plain,
+        SecondOperand::Shifted if it.shift.is_none() && moves => {
             Demand { late: of(it.m), class: Class::Move, ..plain }
         }
-        Second::Shifted if it.shift.is_none() => Demand { normal: first | of(it.m), ..plain },
-        Second::Shifted => Demand { early: of(it.m), ..plain },
-        Second::ByRegister => {
+        SecondOperand::Shifted if it.shift.is_none() => {
+            Demand { normal: first | of(it.m), ..plain }
+        }
+        SecondOperand::Shifted => Demand { early: of(it.m), ..plain },
+        SecondOperand::ByRegister => {
             Demand { early: of(it.m) | of(it.a), class: Class::AluByRegister, ..plain }
         }
     }
@@ -407,7 +409,7 @@ fn access(it: &Instruction) -> Demand {
             let loads_pc = it.imm >> 15 & 1 == 1;
             let flow = match (loads_pc, bank) {
                 (false, _) => Flow::On,
-                (true, Bank::User) => Flow::Unforeseen,
+                (true, Bank::User) => Flow::Unpredicted,
                 // Of the other ways to return, only POP is predicted (DDI 0363, 5.3).
                 (true, Bank::Own) => Flow::Loaded { returns: true },
             };
@@ -450,7 +452,7 @@ fn access(it: &Instruction) -> Demand {
             ..memory(Class::Alone, Moves::Many { slow: false })
         },
         _ => Demand {
-            flow: Flow::Unforeseen,
+            flow: Flow::Unpredicted,
             serializes: true,
             base: of(it.n),
             ..memory(Class::Alone, Moves::Many { slow: false })
@@ -489,7 +491,7 @@ fn control(it: &Instruction) -> Demand {
         }
         Op::TableBranch => Demand {
             very_early: of(it.n) | of(it.m),
-            flow: Flow::Unforeseen,
+            flow: Flow::Unpredicted,
             moves: Moves::One { slow: false },
             ..alone
         },
@@ -499,7 +501,7 @@ fn control(it: &Instruction) -> Demand {
         Op::ReadStatus(_) => Demand { normal: 1 << FLAGS, writes: of(it.d), ..alone },
         // Writing only the flags behaves as a data operation's result (an estimate).
         Op::WriteStatus(_) if it.a == 8 => Demand { normal: of(it.n), writes: 1 << FLAGS, ..alone },
-        Op::SubtractReturn => Demand { flow: Flow::Unforeseen, normal: of(14), ..alone },
+        Op::SubtractReturn => Demand { flow: Flow::Unpredicted, normal: of(14), ..alone },
         Op::ReadCoprocessor => {
             let writes = if it.d == 15 { 1 << FLAGS } else { of(it.d) };
             Demand { writes, ..serial }

@@ -6,7 +6,7 @@
 //! what [`Scoreboard::issue`] and [`Scoreboard::finish`] have returned.
 
 use super::demand::{COUNT, Class, FLAGS, Registers, Source};
-use super::scoreboard::{First, Scoreboard};
+use super::scoreboard::{PairCandidate, Scoreboard};
 use crate::timing::memo::map::Map;
 
 /// The passages kept for each instruction.
@@ -21,7 +21,7 @@ const MAX_AGE: u64 = 200;
 
 /// The first instruction of a pair, in a numbered scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct RelativeFirst {
+struct RelativeCandidate {
     class: Class,
     writes: Registers,
     thumb: bool,
@@ -34,7 +34,7 @@ struct RelativeFirst {
 struct RelativeBoard {
     /// How many cycles ago the first instruction of a pair issued.
     ago: u8,
-    first: Option<RelativeFirst>,
+    first: Option<RelativeCandidate>,
     ready: [u8; COUNT],
     source: [Source; COUNT],
     flags_late: bool,
@@ -59,11 +59,8 @@ impl RelativeBoard {
                 *from = *whence;
             }
         }
-        let first = board.first.map(|First { class, writes, thumb, room, .. }| RelativeFirst {
-            class,
-            writes,
-            thumb,
-            room,
+        let first = board.first.map(|PairCandidate { class, writes, thumb, room, .. }| {
+            RelativeCandidate { class, writes, thumb, room }
         });
         // A division that ends before the next issue takes no issue cycle any more.
         let division = if board.division <= begin + LOOKBACK { 0 } else { board.division - begin };
@@ -82,12 +79,8 @@ impl RelativeBoard {
     fn at(&self, next: u64) -> Scoreboard {
         let issue = next - u64::from(self.ago);
         let begin = issue - LOOKBACK;
-        let first = self.first.map(|RelativeFirst { class, writes, thumb, room }| First {
-            issue,
-            class,
-            writes,
-            thumb,
-            room,
+        let first = self.first.map(|RelativeCandidate { class, writes, thumb, room }| {
+            PairCandidate { issue, class, writes, thumb, room }
         });
         Scoreboard {
             next,

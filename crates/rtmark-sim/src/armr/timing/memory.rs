@@ -5,7 +5,7 @@
 //! follows DDI 0460, 8.5, and DDI 0363, 9.3, as far as they specify it.
 
 use super::cache::{Cache, LINE, Replacement};
-use crate::armr::control::{Cached, Kind};
+use crate::armr::control::{CachePolicy, Kind};
 use crate::armr::exec::Traffic;
 use crate::soc::Soc;
 
@@ -71,7 +71,7 @@ pub struct Waits {
 struct Target {
     kind: Kind,
     /// Its cache policy, and whether its line hits.
-    policy: Option<Cached>,
+    policy: Option<CachePolicy>,
     hits: bool,
     switches: Switches,
     latency: Latency,
@@ -151,7 +151,7 @@ impl MemoryTimes {
             return self.code.at(address);
         }
         let latency = self.latency(address);
-        let cached = switches.instructions && !matches!(kind, Kind::Normal(Cached::No));
+        let cached = switches.instructions && !matches!(kind, Kind::Normal(CachePolicy::Uncached));
         let cached = cached && matches!(kind, Kind::Normal(_));
         if latency.first == 0 || cached && self.instructions.hits(line) {
             self.code = Fill { line, ..Fill::default() };
@@ -170,7 +170,10 @@ impl MemoryTimes {
     /// Returns whether a line of code needs no bus access: it is in the cache, or tightly coupled.
     pub fn holds_code(&self, address: u32, kind: Kind, switches: Switches) -> bool {
         let cached = switches.instructions
-            && matches!(kind, Kind::Normal(Cached::Through | Cached::Back { .. }));
+            && matches!(
+                kind,
+                Kind::Normal(CachePolicy::WriteThrough | CachePolicy::WriteBack { .. })
+            );
         self.latency(address).first == 0 || cached && self.instructions.hits(address)
     }
 
@@ -189,13 +192,13 @@ impl MemoryTimes {
 
     /// Returns whether a cached read of these bytes, in one line or two, does not wait.
     #[inline(always)]
-    pub fn reads_at_once(&self, address: u32, bytes: u32, now: u64) -> bool {
+    pub fn reads_without_wait(&self, address: u32, bytes: u32, now: u64) -> bool {
         let (first, last) = (address & !(LINE - 1), (address + bytes - 1) & !(LINE - 1));
-        let is_there = |line: u32| {
-            let comes = |fill: &Fill| fill.line == line && fill.end() > now;
-            self.data.hits(line) && !self.fills.iter().any(comes)
+        let is_cached = |line: u32| {
+            let incoming = |fill: &Fill| fill.line == line && fill.end() > now;
+            self.data.hits(line) && !self.fills.iter().any(incoming)
         };
-        is_there(first) && (last == first || is_there(last))
+        is_cached(first) && (last == first || is_cached(last))
     }
 
     /// Returns whether a cached store of these bytes waits only for earlier stores, and for less
@@ -214,14 +217,14 @@ impl MemoryTimes {
     pub fn store_cached(
         &mut self,
         address: u32,
-        policy: Cached,
+        policy: CachePolicy,
         switches: Switches,
         latency: Latency,
         now: u64,
     ) -> u64 {
         let line = address & !(LINE - 1);
         let hits = self.data.hits(line);
-        if let (true, Cached::Back { .. }) = (hits, policy) {
+        if let (true, CachePolicy::WriteBack { .. }) = (hits, policy) {
             self.data.write(line);
         }
         let target =
@@ -250,7 +253,10 @@ impl MemoryTimes {
     #[inline]
     fn hits(&self, traffic: &Traffic, switches: Switches, now: u64) -> bool {
         let Traffic { address, bytes, .. } = *traffic;
-        let cached = matches!(traffic.kind, Kind::Normal(Cached::Through | Cached::Back { .. }));
+        let cached = matches!(
+            traffic.kind,
+            Kind::Normal(CachePolicy::WriteThrough | CachePolicy::WriteBack { .. })
+        );
         switches.data
             && cached
             && !traffic.writes
@@ -267,7 +273,9 @@ impl MemoryTimes {
             return waits;
         }
         let policy = match traffic.kind {
-            Kind::Normal(policy) if switches.data => Some(policy).filter(|it| *it != Cached::No),
+            Kind::Normal(policy) if switches.data => {
+                Some(policy).filter(|it| *it != CachePolicy::Uncached)
+            }
             _ => None,
         };
         let (begin, end) = (traffic.address, traffic.address.wrapping_add(traffic.bytes - 1));
@@ -359,14 +367,14 @@ impl MemoryTimes {
         from: u32,
         to: u32,
         kind: Kind,
-        policy: Option<Cached>,
+        policy: Option<CachePolicy>,
         switches: Switches,
         now: u64,
         latency: Latency,
     ) -> u64 {
         let line = from & !(LINE - 1);
         let hits = policy.is_some() && self.data.hits(line);
-        if let (true, Some(Cached::Back { .. })) = (hits, policy) {
+        if let (true, Some(CachePolicy::WriteBack { .. })) = (hits, policy) {
             self.data.write(line);
         }
         let target = Target { kind, policy, hits, switches, latency };
@@ -386,8 +394,8 @@ impl MemoryTimes {
         let stalls = self.stores[0].saturating_sub(now);
         let before = self.stores[STORES - 1].max(now + stalls);
         let done = match (policy, kind) {
-            (Some(Cached::Back { .. }), _) if hits => before + 1,
-            (Some(Cached::Back { allocates: true }), _) => {
+            (Some(CachePolicy::WriteBack { .. }), _) if hits => before + 1,
+            (Some(CachePolicy::WriteBack { allocates: true }), _) => {
                 let (_, fill) = self.bring(unit * 8, switches, before, latency);
                 self.data.write(unit * 8);
                 fill.end()

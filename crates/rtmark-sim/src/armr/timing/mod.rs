@@ -29,5 +29,5 @@ mod windows;
 pub use demand::{Demand, Divides, Flow, Moves, demand};
 pub use memo::{Passage, Passages};
 pub use pipeline::{ENTRY, Pipeline, Place};
-pub use scoreboard::{Lead, Outcome, crosses, key};
+pub use scoreboard::{Outcome, PredictionOutcome, crosses, key};
 pub use windows::{PAGE_BITS, READS, Speed, WRITES, Window};

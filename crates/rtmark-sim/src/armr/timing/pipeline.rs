@@ -11,15 +11,15 @@ use super::demand::{Demand, Flow, Moves};
 use super::memo::{Memo, Passage, Passages};
 use super::memory::{LONG_AGO, MemoryTimes, Switches, Waits};
 use super::predictor::Predictor;
-use super::scoreboard::{Lead, Moved, Outcome, Scoreboard, UNFORESEEN, key};
+use super::scoreboard::{DataAccess, Outcome, PredictionOutcome, Scoreboard, UNPREDICTED, key};
 use super::windows::Windows;
 use crate::armr::control::{Control, Kind, Maintenance, actlr, sctlr};
-use crate::armr::exec::Done;
+use crate::armr::exec::Effects;
 use crate::soc::Soc;
 
 /// The cycles from an interrupt at the core to the vector's instruction. An estimate, since no
 /// figure has been found: those of an unpredicted branch, and two stages of synchronization.
-pub const ENTRY: u64 = UNFORESEEN + 2;
+pub const ENTRY: u64 = UNPREDICTED + 2;
 
 /// Where an instruction is, and what the pipeline must know of it besides its demands.
 #[derive(Clone, Copy, Debug)]
@@ -192,23 +192,23 @@ impl Pipeline {
         demand: &Demand,
         passages: &mut Passages,
         place: &Place,
-        done: &Done,
+        done: &Effects,
         issue: u64,
     ) -> Option<Passage> {
         let waits = match &done.traffic {
             Some(traffic) => self.memory.access(traffic, self.switches, issue),
             None => None,
         };
-        let lead = self.lead(demand, place, done.jump);
+        let prediction = self.prediction_outcome(demand, place, done.jump);
         let passage = if let (BoardForm::Numbered(_), None, Some((from, _))) =
             (self.form, &waits, self.from)
-            && let Some(known) = passages.find(from, key(demand, done, lead))
+            && let Some(known) = passages.find(from, key(demand, done, prediction))
         {
             self.form = BoardForm::Numbered(known.to);
             self.board.next += u64::from(known.cycles);
             Some(*known)
         } else {
-            self.finish_on_board(demand, passages, place, done, (issue, lead, waits))
+            self.finish_on_board(demand, passages, place, done, (issue, prediction, waits))
         };
         if let Some(maintenance) = done.maintenance {
             self.maintain(maintenance, issue);
@@ -224,33 +224,34 @@ impl Pipeline {
         demand: &Demand,
         passages: &mut Passages,
         place: &Place,
-        done: &Done,
-        (issue, lead, waits): (u64, Lead, Option<Waits>),
+        done: &Effects,
+        (issue, prediction, waits): (u64, PredictionOutcome, Option<Waits>),
     ) -> Option<Passage> {
         self.issue_on_board(demand, place);
         let from = self.from.take().filter(|_| waits.is_none());
         let outcome = Outcome {
             skipped: done.skipped,
             jumps: done.jump.is_some(),
-            moved: done.traffic.map(|it| Moved {
+            moved: done.traffic.map(|it| DataAccess {
                 address: it.address,
                 bytes: it.bytes,
                 reads: it.reads,
             }),
             quotient: done.quotient.unwrap_or((0, 0)),
-            lead,
+            prediction,
             waits: waits.unwrap_or_default(),
         };
         self.board.finish(demand, &outcome, issue);
         let (from, to) = (from?, self.number()?);
-        let passage = Passage::new(from, key(demand, done, lead), issue, (to, self.board.next))?;
+        let passage =
+            Passage::new(from, key(demand, done, prediction), issue, (to, self.board.next))?;
         passages.keep(passage);
         Some(passage)
     }
 
     /// Returns the number of the pipeline's state, if it is represented by one.
     #[inline]
-    pub const fn standing(&self) -> Option<u32> {
+    pub const fn state_number(&self) -> Option<u32> {
         match self.form {
             BoardForm::Numbered(number) => Some(number),
             BoardForm::Full => None,
@@ -259,7 +260,7 @@ impl Pipeline {
 
     /// Sets the pipeline's state to a number, at a next cycle.
     #[inline]
-    pub const fn go_on(&mut self, number: u32, next: u64) {
+    pub const fn set_state_number(&mut self, number: u32, next: u64) {
         self.form = BoardForm::Numbered(number);
         self.board.next = next;
         self.from = None;
@@ -272,7 +273,7 @@ impl Pipeline {
 
     /// Computes the passage of an instruction that does not wait for memory from a numbered
     /// scoreboard, for an outcome. Returns `None` if it cannot be kept.
-    pub fn pass(
+    pub fn compute_passage(
         &mut self,
         (from, next): (u32, u64),
         demand: &Demand,
@@ -280,7 +281,7 @@ impl Pipeline {
         outcome: &Outcome,
         key: u32,
     ) -> Option<Passage> {
-        self.go_on(from, next);
+        self.set_state_number(from, next);
         self.materialize();
         let issue = self.board.issue(demand, place, 0, self.actlr);
         self.board.finish(demand, outcome, issue);
@@ -298,62 +299,67 @@ impl Pipeline {
 
     /// Returns how well a branch was predicted (DDI 0363, 14.9 and tables 14-10, 14-13).
     #[inline]
-    fn lead(&mut self, demand: &Demand, place: &Place, jump: Option<u32>) -> Lead {
+    fn prediction_outcome(
+        &mut self,
+        demand: &Demand,
+        place: &Place,
+        jump: Option<u32>,
+    ) -> PredictionOutcome {
         if demand.flow == Flow::On {
-            return Lead::Foreseen;
+            return PredictionOutcome::Correct;
         }
-        self.lead_elsewhere(demand.flow, demand.moves, place, jump)
+        self.branch_outcome(demand.flow, demand.moves, place, jump)
     }
 
     /// Returns how well a branch was predicted; `jump` is its target if it was taken.
-    pub fn lead_elsewhere(
+    pub fn branch_outcome(
         &mut self,
         flow: Flow,
         moves: Moves,
         place: &Place,
         jump: Option<u32>,
-    ) -> Lead {
+    ) -> PredictionOutcome {
         let taken = jump.is_some();
         let stack = self.actlr & actlr::RSDIS == 0;
         match (flow, jump) {
-            (Flow::On, _) => Lead::Foreseen,
+            (Flow::On, _) => PredictionOutcome::Correct,
             (Flow::Direct { links }, _) => {
-                let right = !place.conditional || self.foresee(place, taken);
+                let right = !place.conditional || self.check_prediction(place, taken);
                 if links && taken {
                     self.push(place);
                 }
-                if right { Lead::Foreseen } else { Lead::Mistaken }
+                if right { PredictionOutcome::Correct } else { PredictionOutcome::Mispredicted }
             }
             (_, None) => match flow {
                 Flow::Register { links: false } | Flow::Loaded { returns: true }
-                    if place.conditional && !self.foresee(place, false) =>
+                    if place.conditional && !self.check_prediction(place, false) =>
                 {
-                    Lead::Mistaken
+                    PredictionOutcome::Mispredicted
                 }
                 // TBB takes the same time either way.
-                Flow::Unforeseen if moves != Moves::Nothing => Lead::Unforeseen,
-                _ => Lead::Foreseen,
+                Flow::Unpredicted if moves != Moves::Nothing => PredictionOutcome::Unpredicted,
+                _ => PredictionOutcome::Correct,
             },
             (Flow::Register { links: true }, _) => {
                 self.push(place);
-                Lead::Unforeseen
+                PredictionOutcome::Unpredicted
             }
             (Flow::Register { .. } | Flow::Loaded { returns: true }, Some(target)) => {
-                let foreseen = !place.conditional || self.foresee(place, true);
+                let foreseen = !place.conditional || self.check_prediction(place, true);
                 let right = stack && self.predictor.pop() & !1 == target;
                 match (foreseen, right) {
-                    (true, true) => Lead::Foreseen,
-                    (false, true) => Lead::MistakenAfter,
-                    (_, false) => Lead::UnforeseenAfter,
+                    (true, true) => PredictionOutcome::Correct,
+                    (false, true) => PredictionOutcome::MispredictedAfter,
+                    (_, false) => PredictionOutcome::UnpredictedAfter,
                 }
             }
-            (_, Some(_)) => Lead::UnforeseenAfter,
+            (_, Some(_)) => PredictionOutcome::UnpredictedAfter,
         }
     }
 
     /// Returns whether a branch was predicted correctly, and trains the predictor.
     #[inline]
-    pub fn foresee(&mut self, place: &Place, taken: bool) -> bool {
+    pub fn check_prediction(&mut self, place: &Place, taken: bool) -> bool {
         self.predictor.branch(place.pc, place.backwards, taken, self.actlr) == taken
     }
 
@@ -374,7 +380,7 @@ impl Pipeline {
             Maintenance::Nothing | Maintenance::Clean => {}
             Maintenance::Synchronize => self.wait(self.memory.drained()),
             Maintenance::Flush => {
-                self.wait(issue + UNFORESEEN);
+                self.wait(issue + UNPREDICTED);
                 self.memory.refetch();
             }
         }
@@ -395,11 +401,11 @@ impl Pipeline {
         if self.from.take().is_some() {
             self.issue_on_board(demand, place);
         }
-        self.enter(issue, UNFORESEEN);
+        self.enter(issue, UNPREDICTED);
     }
 
     /// Enters the exception of a refused instruction fetch.
     pub fn refuse(&mut self) {
-        self.enter(self.next(), UNFORESEEN);
+        self.enter(self.next(), UNPREDICTED);
     }
 }

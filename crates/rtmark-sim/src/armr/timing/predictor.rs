@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_loop_is_foreseen_up_to_31_rounds() {
+    fn loop_exits_are_predicted_up_to_31_iterations() {
         for (rounds, expected) in [(2, 0), (10, 0), (31, 0), (32, 1), (40, 1)] {
             let mut predictor = Predictor::default();
             for _ in 0..10 {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_foresees_nothing() {
+    fn disabled_predictors_predict_nothing() {
         let mut predictor = Predictor::default();
         for _ in 0..10 {
             mistakes(&mut predictor, 10, actlr::DEOLP);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn four_returns_are_known() {
+    fn the_return_stack_holds_four_returns() {
         let mut predictor = Predictor::default();
         (1..=5).for_each(|call| predictor.push(call * 0x100));
         let returns: Vec<_> = (0..5).map(|_| predictor.pop()).collect();

@@ -9,18 +9,18 @@ use super::demand::{COUNT, Class, Demand, Divides, FLAGS, Flow, Moves, Registers
 use super::memory::Waits;
 use super::pairs::may_pair;
 use super::pipeline::Place;
-use crate::armr::exec::Done;
+use crate::armr::exec::Effects;
 
 /// The cycles of a mispredicted branch, which resolves in the write stage (DDI 0363, 14.9, table
 /// 14-10).
-pub const MISTAKEN: u64 = 8;
+pub const MISPREDICTED: u64 = 8;
 /// The cycles of a mispredicted return or of a branch that is never predicted: one stage later
 /// (table 14-10, 5.3).
-pub const UNFORESEEN: u64 = 9;
+pub const UNPREDICTED: u64 = 9;
 
 /// An instruction with which a second one may still pair.
 #[derive(Clone, Copy, Debug)]
-pub struct First {
+pub struct PairCandidate {
     pub issue: u64,
     pub class: Class,
     pub writes: Registers,
@@ -32,32 +32,32 @@ pub struct First {
 
 /// How well a branch was predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lead {
+pub enum PredictionOutcome {
     /// Predicted correctly, or not a branch: it takes its own cycles.
     #[default]
-    Foreseen,
-    Mistaken,
+    Correct,
+    Mispredicted,
     /// With its own cycles beyond the first in addition.
-    MistakenAfter,
-    Unforeseen,
-    UnforeseenAfter,
+    MispredictedAfter,
+    Unpredicted,
+    UnpredictedAfter,
 }
 
-impl Lead {
+impl PredictionOutcome {
     const fn cycles(self, own: u64) -> u64 {
         match self {
-            Self::Foreseen => own,
-            Self::Mistaken => MISTAKEN,
-            Self::MistakenAfter => MISTAKEN + own - 1,
-            Self::Unforeseen => UNFORESEEN,
-            Self::UnforeseenAfter => UNFORESEEN + own - 1,
+            Self::Correct => own,
+            Self::Mispredicted => MISPREDICTED,
+            Self::MispredictedAfter => MISPREDICTED + own - 1,
+            Self::Unpredicted => UNPREDICTED,
+            Self::UnpredictedAfter => UNPREDICTED + own - 1,
         }
     }
 }
 
 /// The memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct DataAccess {
     pub address: u32,
     pub bytes: u32,
     pub reads: bool,
@@ -68,17 +68,17 @@ pub struct Moved {
 pub struct Outcome {
     pub skipped: bool,
     pub jumps: bool,
-    pub moved: Option<Moved>,
+    pub moved: Option<DataAccess>,
     /// The dividend and divisor of a division.
     pub quotient: (u32, u32),
-    pub lead: Lead,
+    pub prediction: PredictionOutcome,
     pub waits: Waits,
 }
 
 /// Keys: numbers for the effect of outcomes on a scoreboard without waits for memory. Outcomes with
 /// the same effect have the same key, which fits into 16 bits.
 pub mod key {
-    use super::{Divides, Lead};
+    use super::{Divides, PredictionOutcome};
 
     /// The condition failed.
     pub const SKIPPED: u32 = 1;
@@ -92,13 +92,13 @@ pub mod key {
     /// Returns the key of an access. `upper` means for one register that it crosses a boundary of
     /// 64 bits, for several that they begin in the upper half of a unit of 64 bits.
     #[inline]
-    pub const fn moved(upper: bool) -> u32 {
+    pub const fn access(upper: bool) -> u32 {
         MOVED | if upper { UPPER } else { 0 }
     }
 
     #[inline]
-    pub const fn led(lead: Lead) -> u32 {
-        (lead as u32) << LEAD
+    pub const fn prediction(prediction: PredictionOutcome) -> u32 {
+        (prediction as u32) << LEAD
     }
 
     /// Returns the key of a store that stalls the pipeline for fewer than 256 cycles.
@@ -121,19 +121,19 @@ pub mod key {
 
 /// Returns the key of an instruction's outcome.
 #[inline]
-pub fn key(demand: &Demand, done: &Done, lead: Lead) -> u32 {
+pub fn key(demand: &Demand, done: &Effects, prediction: PredictionOutcome) -> u32 {
     let skipped = if done.skipped { key::SKIPPED } else { 0 };
     let jumps = if done.jump.is_some() { key::JUMPS } else { 0 };
     let moved = match (demand.moves, &done.traffic) {
         (Moves::Nothing, _) | (_, None) => 0,
-        (Moves::One { .. }, Some(it)) => key::moved(crosses(it.address, it.bytes)),
-        (Moves::Many { .. }, Some(it)) => key::moved(it.address >> 2 & 1 == 1),
+        (Moves::One { .. }, Some(it)) => key::access(crosses(it.address, it.bytes)),
+        (Moves::Many { .. }, Some(it)) => key::access(it.address >> 2 & 1 == 1),
     };
     let divided = demand.divides.map_or(0, |divides| {
         let (n, m) = done.quotient.unwrap_or((0, 0));
         key::divided(divides, n, m)
     });
-    skipped | jumps | moved | key::led(lead) | divided
+    skipped | jumps | moved | key::prediction(prediction) | divided
 }
 
 impl Outcome {
@@ -146,20 +146,21 @@ impl Outcome {
             Moves::Many { .. } if upper => 4,
             _ => 0,
         };
-        let leads = [
-            Lead::Foreseen,
-            Lead::Mistaken,
-            Lead::MistakenAfter,
-            Lead::Unforeseen,
-            Lead::UnforeseenAfter,
+        let predictions = [
+            PredictionOutcome::Correct,
+            PredictionOutcome::Mispredicted,
+            PredictionOutcome::MispredictedAfter,
+            PredictionOutcome::Unpredicted,
+            PredictionOutcome::UnpredictedAfter,
         ];
-        let lead = leads.into_iter().find(|lead| *lead as u32 == key >> key::LEAD & 0xF);
+        let prediction =
+            predictions.into_iter().find(|prediction| *prediction as u32 == key >> key::LEAD & 0xF);
         Self {
             skipped: key & key::SKIPPED != 0,
             jumps: key & key::JUMPS != 0,
-            moved: (key & key::MOVED != 0).then_some(Moved { address, bytes, reads }),
+            moved: (key & key::MOVED != 0).then_some(DataAccess { address, bytes, reads }),
             quotient: (0, 0),
-            lead: lead.unwrap_or_default(),
+            prediction: prediction.unwrap_or_default(),
             waits: Waits { stalls: key::stalls(key), ..Waits::default() },
         }
     }
@@ -175,7 +176,7 @@ pub const fn crosses(address: u32, bytes: u32) -> bool {
 pub struct Scoreboard {
     /// The next cycle in which an instruction may issue.
     pub next: u64,
-    pub first: Option<First>,
+    pub first: Option<PairCandidate>,
     pub ready: [u64; COUNT],
     pub source: [Source; COUNT],
     /// Whether a multiplication was the last to set the flags.
@@ -280,7 +281,7 @@ impl Scoreboard {
             && !demand.serializes
             && !demand.sets_flags_late
             && !matches!(demand.class, Class::Alone | Class::Accesses);
-        self.first = may_be_first.then_some(First {
+        self.first = may_be_first.then_some(PairCandidate {
             issue,
             class: demand.class,
             writes: demand.writes | demand.base | demand.list,
@@ -299,7 +300,7 @@ impl Scoreboard {
             self.first = None;
             self.fresh = true;
         }
-        let taken = outcome.lead.cycles(cycles);
+        let taken = outcome.prediction.cycles(cycles);
         self.next = self.next.max(issue + taken + outcome.waits.stalls);
     }
 
@@ -385,7 +386,7 @@ impl Scoreboard {
 }
 
 /// Returns whether an instruction issues together with the one before.
-fn joins(first: &First, demand: &Demand, place: &Place, fetched: u64, actlr: u32) -> bool {
+fn joins(first: &PairCandidate, demand: &Demand, place: &Place, fetched: u64, actlr: u32) -> bool {
     let reads = demand.very_early | demand.early | demand.normal | demand.late | demand.accumulated;
     let both_there = first.room.is_none_or(|room| place.size <= room) && fetched <= first.issue;
     both_there

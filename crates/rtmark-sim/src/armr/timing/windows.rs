@@ -5,7 +5,7 @@
 //! forgotten when coprocessor 15 registers are written, and are not copied with machines.
 
 use super::memory::Latency;
-use crate::armr::control::Cached;
+use crate::armr::control::CachePolicy;
 
 /// The size of a page, as a power of two.
 pub const PAGE_BITS: u32 = 12;
@@ -22,7 +22,7 @@ pub const WRITES: u8 = 2;
 pub enum Speed {
     /// Tightly coupled: accesses never wait.
     Coupled,
-    Cached(Cached, Latency),
+    Cached(CachePolicy, Latency),
 }
 
 /// The properties of a page.

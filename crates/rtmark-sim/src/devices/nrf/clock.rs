@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Events;
-use crate::devices::{Env, Registered, Signals};
+use crate::devices::{DeviceModel, Env, Signals};
 
 const HIGH: usize = 0;
 const LOW: usize = 1;
@@ -45,7 +45,7 @@ impl NrfClock {
     }
 }
 
-impl Registered for NrfClock {
+impl DeviceModel for NrfClock {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
         let kept = |at| self.kept.get(&at).copied().unwrap_or(0);
         Some(match offset {

@@ -2,7 +2,7 @@
 //! 6.8).
 
 use super::Events;
-use crate::devices::{Env, Registered, Signals};
+use crate::devices::{DeviceModel, Env, Signals};
 
 /// The offset of the last task, TRIGGER 15; event TRIGGERED 15 is at 0x100 more.
 const LAST: u32 = 0x3C;
@@ -13,7 +13,7 @@ pub struct NrfEgu {
     interrupts: u32,
 }
 
-impl Registered for NrfEgu {
+impl DeviceModel for NrfEgu {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
         Some(match offset {
             0x000..=LAST => 0,

@@ -6,7 +6,7 @@
 
 use super::{DrivenByTasks, NrfPin, PORTS};
 use crate::devices::pins::{Drive, DrivenPins};
-use crate::devices::{ClockRatio, Env, Registered, Signals};
+use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
 
 /// The offset of port 0's first register; port 1's follow after this distance.
 const FIRST: u32 = 0x500;
@@ -44,14 +44,14 @@ impl Default for Port {
 
 impl Port {
     /// Returns the pins in whose configuration a field has a value.
-    fn having(&self, field: u32, value: u32) -> u32 {
+    fn pins_with(&self, field: u32, value: u32) -> u32 {
         let pins = self.pins.iter().enumerate();
-        let having = pins.filter(|(_, pin)| *pin & field == value);
-        having.fold(0, |pins, (bit, _)| pins | 1 << bit)
+        let pins_with = pins.filter(|(_, pin)| *pin & field == value);
+        pins_with.fold(0, |pins, (bit, _)| pins | 1 << bit)
     }
 
     fn directions(&self) -> u32 {
-        self.having(OUTPUT, OUTPUT)
+        self.pins_with(OUTPUT, OUTPUT)
     }
 
     fn set_directions(&mut self, outputs: u32) {
@@ -83,8 +83,8 @@ impl NrfGpio {
     fn levels(&self, port: usize, now: u64) -> u32 {
         let Port { out, .. } = self.ports[port];
         let inputs = !self.ports[port].directions();
-        let up = inputs & self.ports[port].having(PULL, PULL_UP);
-        let down = inputs & self.ports[port].having(PULL, PULL_DOWN);
+        let up = inputs & self.ports[port].pins_with(PULL, PULL_UP);
+        let down = inputs & self.ports[port].pins_with(PULL, PULL_DOWN);
         let own = (out | up) & !down;
         let tasks = self.by_tasks.pins[port];
         let inside = own & !tasks | self.by_tasks.high[port];
@@ -98,7 +98,7 @@ impl NrfGpio {
             let levels = self.levels(at, now);
             let port = &mut self.ports[at];
             let before = port.signal();
-            let (high, low) = (port.having(SENSE, SENSE_HIGH), port.having(SENSE, SENSE_LOW));
+            let (high, low) = (port.pins_with(SENSE, SENSE_HIGH), port.pins_with(SENSE, SENSE_LOW));
             port.detects = levels & high | !levels & low;
             port.latch |= port.detects;
             self.risen |= port.signal() && !before;
@@ -125,7 +125,7 @@ impl NrfGpio {
     }
 }
 
-impl Registered for NrfGpio {
+impl DeviceModel for NrfGpio {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         let (at, register) = Self::register(offset)?;

@@ -4,7 +4,7 @@
 
 use super::{DrivenByTasks, Events, NrfPin};
 use crate::devices::pins::{Drive, DrivenPins, Edge};
-use crate::devices::{ClockRatio, Env, Registered, Signals};
+use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
 
 const CHANNELS: usize = 8;
 /// The offsets of OUT, SET and CLR of channel 0.
@@ -44,7 +44,7 @@ impl Config {
     }
 
     /// Returns whether an edge raises the event.
-    const fn hears(self, edge: Edge) -> bool {
+    const fn senses(self, edge: Edge) -> bool {
         self.0 >> 16 & 1 == 1 && matches!(edge, Edge::Rising)
             || self.0 >> 17 & 1 == 1 && matches!(edge, Edge::Falling)
     }
@@ -75,7 +75,7 @@ pub struct NrfGpiote {
     /// The cycle up to which edges have been seen.
     seen: u64,
     /// The pins driven by tasks as last signalled to GPIO.
-    told: DrivenByTasks,
+    reported: DrivenByTasks,
 }
 
 /// Returns the channel of a register, given the offset of channel 0's.
@@ -86,7 +86,7 @@ fn channel(offset: u32, first: u32) -> Option<usize> {
 
 impl NrfGpiote {
     /// Returns the channels that react to a pin's edges, with what drives that pin.
-    fn heard(&self) -> impl Iterator<Item = (usize, Config, &Drive)> {
+    fn sensing_channels(&self) -> impl Iterator<Item = (usize, Config, &Drive)> {
         self.driven.iter().flat_map(|(pin, drive)| {
             let channels = self.channels.iter().copied().enumerate();
             let hear = channels
@@ -101,8 +101,8 @@ impl NrfGpiote {
             return;
         }
         let mut events = 0;
-        for (channel, config, drive) in self.heard() {
-            if drive.edges(self.seen, now).any(|edge| config.hears(edge)) {
+        for (channel, config, drive) in self.sensing_channels() {
+            if drive.edges(self.seen, now).any(|edge| config.senses(edge)) {
                 events |= 1 << channel;
             }
         }
@@ -111,7 +111,7 @@ impl NrfGpiote {
     }
 
     /// Handles the rising DETECT signal of a port.
-    pub const fn sensed(&mut self) {
+    pub const fn handle_detect(&mut self) {
         self.events.raise(PORT);
     }
 
@@ -154,7 +154,7 @@ impl NrfGpiote {
     }
 }
 
-impl Registered for NrfGpiote {
+impl DeviceModel for NrfGpiote {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.see(env.now);
         Some(match offset {
@@ -194,7 +194,7 @@ impl Registered for NrfGpiote {
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        self.heard().filter_map(|(_, _, drive)| drive.next(self.seen)).min()
+        self.sensing_channels().filter_map(|(_, _, drive)| drive.next(self.seen)).min()
     }
 
     fn drive(&mut self, pin: &str, drive: &Drive) {
@@ -213,7 +213,7 @@ impl Registered for NrfGpiote {
 
     fn signals(&mut self) -> Signals {
         let driven = self.driven_by_tasks();
-        let news = std::mem::replace(&mut self.told, driven) != driven;
-        Signals { driven: news.then_some(driven), ..Signals::of(self.events.take()) }
+        let has_changed = std::mem::replace(&mut self.reported, driven) != driven;
+        Signals { driven: has_changed.then_some(driven), ..Signals::of(self.events.take()) }
     }
 }

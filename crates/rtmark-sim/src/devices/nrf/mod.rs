@@ -32,7 +32,7 @@ pub struct Events {
     /// The contents of their registers.
     held: u32,
     /// The events that a channel of the PPI listens to.
-    listened: u32,
+    subscribed: u32,
     /// Those of these events that have occurred since [`Self::take`].
     fired: u32,
 }
@@ -40,13 +40,13 @@ pub struct Events {
 impl Events {
     /// Raises events. Channels receive them whatever their registers hold (PS, 6.1.3).
     pub const fn raise(&mut self, events: u32) {
-        self.raise_apart(events, events);
+        self.raise_separately(events, events);
     }
 
     /// Raises events, with separate sets for their registers and for the PPI.
-    pub const fn raise_apart(&mut self, held: u32, fired: u32) {
+    pub const fn raise_separately(&mut self, held: u32, fired: u32) {
         self.held |= held;
-        self.fired |= fired & self.listened;
+        self.fired |= fired & self.subscribed;
     }
 
     /// Returns the value that the register at an offset reads as.
@@ -72,18 +72,18 @@ impl Events {
     }
 
     /// Returns the events whose occurrence changes something besides their registers.
-    pub const fn awaited(&self, interrupts: u32) -> u32 {
-        interrupts & !self.held | self.listened
+    pub const fn observable(&self, interrupts: u32) -> u32 {
+        interrupts & !self.held | self.subscribed
     }
 
     /// Returns the events that a channel of the PPI listens to.
-    pub const fn listened(&self) -> u32 {
-        self.listened
+    pub const fn subscribed(&self) -> u32 {
+        self.subscribed
     }
 
     /// Sets the events that channels listen to from now on.
     pub const fn publish(&mut self, events: u32) {
-        (self.listened, self.fired) = (events, self.fired & events & self.listened);
+        (self.subscribed, self.fired) = (events, self.fired & events & self.subscribed);
     }
 
     /// Takes the events that have occurred and that a channel listens to.

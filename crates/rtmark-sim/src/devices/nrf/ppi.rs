@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::FIRST_EVENT;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env};
 
 /// The clock to which signals are synchronized.
 const CLOCK_HZ: u32 = 16_000_000;
@@ -84,7 +84,7 @@ impl NrfPpi {
     }
 
     /// Returns the addresses of events that enabled channels listen to.
-    pub fn heard(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn subscribed_events(&self) -> impl Iterator<Item = u32> + '_ {
         self.channels(u32::MAX).map(|channel| self.ends[channel][0])
     }
 
@@ -102,19 +102,19 @@ impl NrfPpi {
     }
 
     /// Receives events of the peripheral at an address, one bit each.
-    pub fn hear(&mut self, base: u32, events: u32, now: u64) {
+    pub fn notify(&mut self, base: u32, events: u32, now: u64) {
         let at = now.saturating_add(self.delay);
-        let comes = |event: u32| {
+        let incoming = |event: u32| {
             let number = event.wrapping_sub(base.wrapping_add(FIRST_EVENT)) / 4;
             number < 32 && events >> number & 1 == 1
         };
-        let channels = self.channels(u32::MAX).filter(|channel| comes(self.ends[*channel][0]));
+        let channels = self.channels(u32::MAX).filter(|channel| incoming(self.ends[*channel][0]));
         let tasks: Vec<_> = channels.flat_map(|channel| self.tasks(channel)).collect();
         self.under_way.extend(tasks.into_iter().map(|task| (at, task)));
     }
 
     /// Returns the addresses of the tasks that are triggered by now.
-    pub fn arrived(&mut self, now: u64) -> Vec<u32> {
+    pub fn take_due_tasks(&mut self, now: u64) -> Vec<u32> {
         let mut tasks = Vec::new();
         while let Some((_, task)) = self.under_way.first().copied().filter(|(at, _)| *at <= now) {
             self.under_way.pop_first();
@@ -135,7 +135,7 @@ impl NrfPpi {
     }
 }
 
-impl Registered for NrfPpi {
+impl DeviceModel for NrfPpi {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
         Some(match offset {
             0x000..TASKS => 0,

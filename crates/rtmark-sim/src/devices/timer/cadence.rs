@@ -6,7 +6,7 @@
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env};
 
 /// The clock that the counters divide. An estimate: boards usually configure the bus of the low-power
 /// domain for 100 MHz.
@@ -54,25 +54,26 @@ impl One {
     }
 
     fn settle(&mut self, now: u64) {
-        if self.counter.passed(now, 0) {
+        if self.counter.has_passed(now, 0) {
             self.raised |= self.round_flag();
         }
         if self.control & MATCHES != 0 {
             for (at, value) in self.matches.iter().enumerate() {
-                if self.counter.passed(now, (*value).into()) {
+                if self.counter.has_passed(now, (*value).into()) {
                     self.raised |= 2 << at;
                 }
             }
         }
-        self.counter.look(now);
+        self.counter.observe(now);
     }
 
     fn due(&self) -> Option<u64> {
         let wanted = self.enabled & !self.raised;
-        let mut due = if wanted & self.round_flag() != 0 { self.counter.reaches(0) } else { None };
+        let mut due =
+            if wanted & self.round_flag() != 0 { self.counter.cycle_of_value(0) } else { None };
         for (at, value) in self.matches.iter().enumerate() {
             if self.control & MATCHES != 0 && wanted & 2 << at != 0 {
-                due = earlier(due, self.counter.reaches((*value).into()));
+                due = earlier(due, self.counter.cycle_of_value((*value).into()));
             }
         }
         due
@@ -154,7 +155,7 @@ const fn place(offset: u32) -> Option<(usize, u32)> {
     Some((which, offset - 4 * which as u32))
 }
 
-impl Registered for CadenceTtc {
+impl DeviceModel for CadenceTtc {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         let (which, register) = place(offset)?;

@@ -1,7 +1,7 @@
 //! Timer and dual timer of Arm's Cortex-M System Design Kit (DDI 0479, 4.1 and 4.2).
 
 use super::earlier;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env};
 
 /// A counter that counts down.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl Down {
     }
 
     /// Notes zeros up to now; returns whether there was one.
-    fn look(&mut self, now: u64) -> bool {
+    fn advance(&mut self, now: u64) -> bool {
         let passed = self.next_zero().is_some_and(|zero| zero <= now);
         self.seen = self.seen.max(now + 1);
         passed
@@ -82,7 +82,7 @@ impl Default for Timer {
     }
 }
 
-impl Registered for Timer {
+impl DeviceModel for Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -120,7 +120,7 @@ impl Registered for Timer {
 
     fn settle(&mut self, now: u64, ratio: ClockRatio) {
         // A zero is only recorded while the interrupt is enabled.
-        self.status |= self.down.look(now) && self.control & INTERRUPT != 0;
+        self.status |= self.down.advance(now) && self.control & INTERRUPT != 0;
         if self.down.step != ratio.divisor {
             self.down.change(now, |down| down.step = ratio.divisor);
         }
@@ -209,7 +209,7 @@ impl Default for DualTimer {
     }
 }
 
-impl Registered for DualTimer {
+impl DeviceModel for DualTimer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         self.halves.get((offset / 0x20) as usize)?.read(offset % 0x20, env.now)
@@ -228,7 +228,7 @@ impl Registered for DualTimer {
 
     fn settle(&mut self, now: u64, ratio: ClockRatio) {
         for half in &mut self.halves {
-            half.raw |= half.down.look(now);
+            half.raw |= half.down.advance(now);
             if half.down.step != ratio.divisor << (4 * (half.control >> 2 & 3).min(2)) {
                 half.configure(now, ratio);
             }
@@ -248,19 +248,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_comes_once_a_period() {
+    fn the_counter_reaches_zero_once_per_period() {
         let mut down = Down::new(3);
         down.change(10, |down| (down.running, down.reload) = (true, Some(4)));
         let values: Vec<_> = (10..20).map(|now| down.value_at(now)).collect();
         assert_eq!(values, [3, 2, 1, 0, 4, 3, 2, 1, 0, 4]);
         assert_eq!(down.next_zero(), Some(13));
-        assert!(!down.look(12) && down.look(13) && !down.look(17));
+        assert!(!down.advance(12) && down.advance(13) && !down.advance(17));
         assert_eq!(down.next_zero(), Some(18));
-        assert!(down.look(100));
+        assert!(down.advance(100));
         assert_eq!(down.next_zero(), Some(103));
         down.change(100, |down| down.reload = None);
         assert_eq!((down.value_at(500), down.next_zero()), (0, Some(103)));
-        assert!(down.look(200) && !down.look(300));
+        assert!(down.advance(200) && !down.advance(300));
         assert_eq!(down.next_zero(), None);
     }
 }

@@ -6,7 +6,7 @@
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
 use crate::devices::nrf::Events;
-use crate::devices::{ClockRatio, Env, Registered, Signals};
+use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
 
 /// The number of compare register 0's event, and of its bit in INTEN.
 const COMPARE: u32 = 16;
@@ -83,7 +83,7 @@ impl NrfTimer {
 
     /// Returns the count at which a compare register's event occurs. Where a short clears the counter, the
     /// compare value itself is never seen.
-    fn meets(&self, at: usize) -> u64 {
+    fn match_count(&self, at: usize) -> u64 {
         let count = u64::from(self.compare[at]);
         if count == self.counter.period() { 0 } else { count }
     }
@@ -95,7 +95,7 @@ impl NrfTimer {
             0x08 if !self.is_timer() => {
                 let value = self.counter.value(now) + 1;
                 for at in 0..CHANNELS {
-                    if self.meets(at) == value % self.counter.period() {
+                    if self.match_count(at) == value % self.counter.period() {
                         self.events.raise(1 << (COMPARE as usize + at));
                     }
                 }
@@ -111,7 +111,7 @@ impl NrfTimer {
     }
 }
 
-impl Registered for NrfTimer {
+impl DeviceModel for NrfTimer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -166,24 +166,24 @@ impl Registered for NrfTimer {
     fn settle(&mut self, now: u64, _: ClockRatio) {
         // A short that stops the counter ends its time there.
         let stops = (0..CHANNELS).filter(|at| self.shorts >> (8 + at) & 1 == 1);
-        let stop = stops.filter_map(|at| self.counter.reaches(self.meets(at))).min();
+        let stop = stops.filter_map(|at| self.counter.cycle_of_value(self.match_count(at))).min();
         let until = stop.filter(|stop| *stop <= now);
         for at in 0..CHANNELS {
-            if self.counter.passed(until.unwrap_or(now), self.meets(at)) {
+            if self.counter.has_passed(until.unwrap_or(now), self.match_count(at)) {
                 self.events.raise(1 << (COMPARE as usize + at));
             }
         }
-        self.counter.look(until.unwrap_or(now));
+        self.counter.observe(until.unwrap_or(now));
         if let Some(stop) = until {
             self.counter.stop(stop);
         }
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        let wanted = self.events.awaited(self.interrupts);
+        let wanted = self.events.observable(self.interrupts);
         (0..CHANNELS)
             .filter(|at| wanted >> (COMPARE as usize + at) & 1 == 1)
-            .fold(None, |due, at| earlier(due, self.counter.reaches(self.meets(at))))
+            .fold(None, |due, at| earlier(due, self.counter.cycle_of_value(self.match_count(at))))
     }
 }
 
@@ -240,7 +240,7 @@ impl NrfRtc {
     }
 }
 
-impl Registered for NrfRtc {
+impl DeviceModel for NrfRtc {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -295,34 +295,35 @@ impl Registered for NrfRtc {
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
         let mut happened = 0;
-        if self.counter.counted(now) {
+        if self.counter.has_counted(now) {
             happened |= TICK;
         }
-        if self.counter.passed(now, 0) {
+        if self.counter.has_passed(now, 0) {
             happened |= OVERFLOW;
         }
         for (at, count) in self.compare.iter().enumerate() {
-            if self.counter.passed(now, (*count).into()) {
+            if self.counter.has_passed(now, (*count).into()) {
                 happened |= (!self.late >> at & 1) << (COMPARE as usize + at);
                 self.late &= !(1 << at);
             }
         }
         // Events are only generated if INTEN or EVTEN enables them, and those in EVTEN go to the PPI
         // (6.22.5).
-        self.events.raise_apart(happened & (self.interrupts | self.routed), happened & self.routed);
-        self.counter.look(now);
+        self.events
+            .raise_separately(happened & (self.interrupts | self.routed), happened & self.routed);
+        self.counter.observe(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        let routed = self.events.listened() & self.routed;
+        let routed = self.events.subscribed() & self.routed;
         let wanted = self.interrupts & !self.events.held() | routed;
-        let mut due = self.counter.reaches(0).filter(|_| wanted & OVERFLOW != 0);
+        let mut due = self.counter.cycle_of_value(0).filter(|_| wanted & OVERFLOW != 0);
         if wanted & TICK != 0 {
             due = earlier(due, self.counter.next_count());
         }
         for (at, count) in self.compare.iter().enumerate() {
             if wanted >> (COMPARE as usize + at) & 1 == 1 {
-                due = earlier(due, self.counter.reaches((*count).into()));
+                due = earlier(due, self.counter.cycle_of_value((*count).into()));
             }
         }
         due

@@ -3,7 +3,7 @@
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env};
 
 const MICROSECONDS: u64 = 1_000_000;
 
@@ -67,7 +67,7 @@ impl Rp2040Timer {
     }
 }
 
-impl Registered for Rp2040Timer {
+impl DeviceModel for Rp2040Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         let low = self.low.value(env.now) as u32;
@@ -130,23 +130,23 @@ impl Registered for Rp2040Timer {
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
         for (at, alarm) in self.alarms.iter().enumerate() {
-            if self.armed >> at & 1 == 1 && self.low.passed(now, (*alarm).into()) {
+            if self.armed >> at & 1 == 1 && self.low.has_passed(now, (*alarm).into()) {
                 self.armed &= !(1 << at);
                 self.raw |= 1 << at;
             }
         }
-        if self.low.passed(now, 0) {
+        if self.low.has_passed(now, 0) {
             self.high = self.high.wrapping_add(1);
         }
-        self.low.look(now);
+        self.low.observe(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
         // The upper half counts the wraps of the lower half, none of which may be missed.
-        let mut due = self.low.reaches(0);
+        let mut due = self.low.cycle_of_value(0);
         for (at, alarm) in self.alarms.iter().enumerate() {
             if self.armed & self.enabled & !self.raw & 1 << at != 0 {
-                due = earlier(due, self.low.reaches((*alarm).into()));
+                due = earlier(due, self.low.cycle_of_value((*alarm).into()));
             }
         }
         due

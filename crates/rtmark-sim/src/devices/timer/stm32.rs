@@ -4,7 +4,7 @@
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env};
 
 const CR1: usize = 0;
 const DIER: usize = 0x0C / 4;
@@ -66,15 +66,15 @@ impl Stm32Timer {
 
     /// Sets flags for everything up to a cycle, with the settings of one period.
     fn note(&mut self, now: u64) {
-        if self.counter.passed(now, 0) {
+        if self.counter.has_passed(now, 0) {
             self.status |= UPDATE;
         }
         for channel in 0..4 {
-            if self.counter.passed(now, self.registers[CCR1 + channel].into()) {
+            if self.counter.has_passed(now, self.registers[CCR1 + channel].into()) {
                 self.status |= 2 << channel;
             }
         }
-        self.counter.look(now);
+        self.counter.observe(now);
     }
 
     /// Puts PSC and ARR into effect.
@@ -104,7 +104,7 @@ impl Stm32Timer {
     }
 }
 
-impl Registered for Stm32Timer {
+impl DeviceModel for Stm32Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -165,7 +165,7 @@ impl Registered for Stm32Timer {
 
     fn settle(&mut self, now: u64, ratio: ClockRatio) {
         if self.waits_for_update()
-            && let Some(update) = self.counter.reaches(0).filter(|update| *update <= now)
+            && let Some(update) = self.counter.cycle_of_value(0).filter(|update| *update <= now)
         {
             self.note(update);
             if self.registers[CR1] & ONE_PULSE != 0 {
@@ -180,10 +180,13 @@ impl Registered for Stm32Timer {
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
         let wanted = self.registers[DIER] & !self.status;
-        let mut due = self.counter.reaches(0).filter(|_| wanted & UPDATE != 0);
+        let mut due = self.counter.cycle_of_value(0).filter(|_| wanted & UPDATE != 0);
         for channel in 0..4 {
             if wanted & 2 << channel != 0 {
-                due = earlier(due, self.counter.reaches(self.registers[CCR1 + channel].into()));
+                due = earlier(
+                    due,
+                    self.counter.cycle_of_value(self.registers[CCR1 + channel].into()),
+                );
             }
         }
         due

@@ -2,7 +2,7 @@
 //!
 //! It never fills up: bytes count as sent as soon as they are written.
 
-use crate::devices::{Env, Registered};
+use crate::devices::{DeviceModel, Env};
 
 /// Channel status: the receive and transmit FIFOs are empty.
 const EMPTY: u32 = 1 << 1 | 1 << 3;
@@ -25,7 +25,7 @@ impl Default for Cadence {
     }
 }
 
-impl Registered for Cadence {
+impl DeviceModel for Cadence {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
         Some(match offset {
             0x10 => self.mask,

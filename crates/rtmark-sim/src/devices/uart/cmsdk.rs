@@ -2,7 +2,7 @@
 
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Receives, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 const CTRL_TX_ENABLE: u32 = 1;
 const CTRL_RX_ENABLE: u32 = 1 << 1;
@@ -28,7 +28,7 @@ pub struct Cmsdk {
     empties_at: Option<u64>,
 }
 
-impl Registered for Cmsdk {
+impl DeviceModel for Cmsdk {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -55,7 +55,7 @@ impl Registered for Cmsdk {
                 if self.control & CTRL_TX_ENABLE != 0 {
                     env.console.push(value as u8);
                     self.transmitter.send(env.now, self.frame(env.ratio));
-                    self.empties_at = Some(self.transmitter.down_to(1).max(env.now + 1));
+                    self.empties_at = Some(self.transmitter.drains_to(1).max(env.now + 1));
                 }
             }
             // Overruns are never flagged.
@@ -63,9 +63,9 @@ impl Registered for Cmsdk {
             0x008 => {
                 self.control = value & 0x7F;
                 if self.control & CTRL_RX_ENABLE == 0 {
-                    self.receiver.ignore();
+                    self.receiver.disable();
                 } else {
-                    self.receiver.listen(env.now, self.frame(env.ratio));
+                    self.receiver.enable(env.now, self.frame(env.ratio));
                 }
             }
             0x00C => {
@@ -109,7 +109,7 @@ impl Cmsdk {
     }
 }
 
-impl Receives for Cmsdk {
+impl ReceivesBytes for Cmsdk {
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
     }

@@ -8,7 +8,7 @@
 use crate::devices::nrf::Events;
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Receives, Registered, Signals};
+use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes, Signals};
 
 /// Events by their bits in INTEN.
 const RX_READY: u32 = 1 << 2;
@@ -51,7 +51,7 @@ struct Sending {
     frame: u64,
     length: u64,
     /// Bytes for which TXDRDY has been raised.
-    told: u64,
+    raised: u64,
     /// STOPTX ended it early.
     stops: bool,
 }
@@ -157,7 +157,7 @@ impl NrfUarte {
     fn send(&mut self, byte: u8, env: &mut Env<'_>) {
         env.console.push(byte);
         self.transmitter.send(env.now, self.frame(env.ratio));
-        self.sent_at = Some(self.transmitter.down_to(0).max(env.now + 1));
+        self.sent_at = Some(self.transmitter.drains_to(0).max(env.now + 1));
     }
 
     fn start_sending(&mut self, env: &mut Env<'_>) {
@@ -170,7 +170,8 @@ impl NrfUarte {
         let there = env.bus.peek(from, &mut bytes);
         env.console.extend(&bytes[..there]);
         let (began, frame) = (env.now, self.frame(env.ratio));
-        self.sending = Some(Sending { began, frame, length: length.into(), told: 0, stops: false });
+        self.sending =
+            Some(Sending { began, frame, length: length.into(), raised: 0, stops: false });
         self.events.raise(TX_STARTED);
     }
 
@@ -197,12 +198,12 @@ impl NrfUarte {
             (self.filling, self.stops_at) = (Some(Filling { to, length, filled: 0 }), None);
             if length == 0 {
                 // An empty buffer cannot receive anything.
-                self.receiver.ignore();
+                self.receiver.disable();
                 return;
             }
         }
         if self.has_dma() || self.enable == ENABLE {
-            self.receiver.listen(now, frame);
+            self.receiver.enable(now, frame);
         }
     }
 
@@ -213,11 +214,11 @@ impl NrfUarte {
         if self.has_dma() {
             // A byte in transit still arrives.
             if self.receiver.due().is_none() {
-                self.receiver.ignore();
+                self.receiver.disable();
             }
             self.stops_at = Some(now.saturating_add((FRAMES_TO_STOP * frame).max(1)));
         } else {
-            self.receiver.ignore();
+            self.receiver.disable();
             self.buffers[0][2] = 0;
             self.events.raise(RX_DONE | RX_TIMEOUT);
         }
@@ -226,7 +227,7 @@ impl NrfUarte {
     /// Ends the buffer, because it is full or nothing more will arrive.
     fn end_filling(&mut self, now: u64, frame: u64) {
         self.buffers[0][2] = self.filling.take().map_or(0, |filling| filling.filled);
-        self.receiver.ignore();
+        self.receiver.disable();
         self.events.raise(RX_DONE);
         if self.shorts & DONE_STARTS != 0 && self.receives {
             self.start_receiving(now, frame);
@@ -240,7 +241,7 @@ impl NrfUarte {
     fn fill(&mut self, now: u64, frame: u64) {
         let byte = self.receiver.take(now, frame);
         if self.stops_at.is_some() {
-            self.receiver.ignore();
+            self.receiver.disable();
         }
         let Some(filling) = &mut self.filling else { return };
         self.stores.push((filling.to.wrapping_add(filling.filled), byte));
@@ -266,7 +267,7 @@ impl NrfUarte {
                 self.end_filling(at, frame);
             }
             self.stops_at = None;
-            self.receiver.ignore();
+            self.receiver.disable();
             self.events.raise(RX_TIMEOUT);
         }
     }
@@ -277,9 +278,9 @@ impl NrfUarte {
             self.events.raise(TX_DATA_READY);
         }
         let Some(sending) = &mut self.sending else { return };
-        if sending.told < sending.length && sending.sent(sending.told + 1) <= now {
+        if sending.raised < sending.length && sending.sent(sending.raised + 1) <= now {
             let sent = now.saturating_sub(sending.began).checked_div(sending.frame);
-            sending.told = sent.unwrap_or(sending.length).min(sending.length);
+            sending.raised = sent.unwrap_or(sending.length).min(sending.length);
             self.events.raise(TX_DATA_READY);
         }
         if sending.end() <= now {
@@ -304,7 +305,7 @@ impl NrfUarte {
     }
 }
 
-impl Registered for NrfUarte {
+impl DeviceModel for NrfUarte {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -348,7 +349,7 @@ impl Registered for NrfUarte {
                 // The field has three bits in UART alone.
                 self.enable = value & if self.kind == Kind::WithDma { 15 } else { 7 };
                 if !self.has_dma() && self.filling.take().is_some() {
-                    self.receiver.ignore();
+                    self.receiver.disable();
                 }
             }
             0x508..=0x514 => self.pins[((offset - 0x508) / 4) as usize] = value,
@@ -375,10 +376,10 @@ impl Registered for NrfUarte {
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        let awaited = self.events.awaited(self.interrupts);
+        let awaited = self.events.observable(self.interrupts);
         let sent = self.sent_at.filter(|_| awaited & TX_DATA_READY != 0);
-        let byte = self.sending.filter(|it| awaited & TX_DATA_READY != 0 && it.told < it.length);
-        let byte = byte.map(|it| it.sent(it.told + 1));
+        let byte = self.sending.filter(|it| awaited & TX_DATA_READY != 0 && it.raised < it.length);
+        let byte = byte.map(|it| it.sent(it.raised + 1));
         let done = self.sending.filter(|_| awaited & (TX_DONE | TX_STOPPED) != 0);
         // Received bytes must be stored in RAM in time.
         let hears = self.filling.is_some() || awaited & RX_READY != 0;
@@ -388,8 +389,8 @@ impl Registered for NrfUarte {
     }
 
     fn has_end(&self, offset: u32) -> bool {
-        let comes = crate::devices::nrf::event_at(offset).is_some_and(|it| it & COMING != 0);
-        comes || matches!(offset, 0x000 | 0x004 | 0x008 | 0x00C | 0x02C)
+        let incoming = crate::devices::nrf::event_at(offset).is_some_and(|it| it & COMING != 0);
+        incoming || matches!(offset, 0x000 | 0x004 | 0x008 | 0x00C | 0x02C)
     }
 
     fn publish(&mut self, events: u32) {
@@ -402,7 +403,7 @@ impl Registered for NrfUarte {
     }
 }
 
-impl Receives for NrfUarte {
+impl ReceivesBytes for NrfUarte {
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
     }

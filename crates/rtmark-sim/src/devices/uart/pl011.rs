@@ -2,7 +2,7 @@
 
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Receives, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 const LINE_PARITY: u32 = 1 << 1;
 const LINE_TWO_STOP_BITS: u32 = 1 << 3;
@@ -99,11 +99,11 @@ impl Pl011 {
     }
 
     /// Turns the receiver on or off as the program has set it.
-    fn listen(&mut self, env: &Env<'_>) {
+    fn enable_receiver(&mut self, env: &Env<'_>) {
         if self.control & CONTROL_ENABLE != 0 && self.control & CONTROL_RX != 0 {
-            self.receiver.listen(env.now, self.frame(env.ratio));
+            self.receiver.enable(env.now, self.frame(env.ratio));
         } else {
-            self.receiver.ignore();
+            self.receiver.disable();
         }
     }
 
@@ -130,7 +130,7 @@ impl Pl011 {
     }
 }
 
-impl Registered for Pl011 {
+impl DeviceModel for Pl011 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -159,7 +159,7 @@ impl Registered for Pl011 {
                 env.console.push(value as u8);
                 self.transmitter.send(env.now, self.frame(env.ratio));
                 self.raw &= !INTERRUPT_TX;
-                let sinks_at = self.transmitter.down_to(self.trigger() + 1);
+                let sinks_at = self.transmitter.drains_to(self.trigger() + 1);
                 self.sinks_at = Some(sinks_at.max(env.now + 1));
             }
             0x004 => {}
@@ -169,7 +169,7 @@ impl Registered for Pl011 {
             0x02C => self.line_control = value & 0xFF,
             0x030 => {
                 self.control = value & 0xFF87;
-                self.listen(env);
+                self.enable_receiver(env);
             }
             0x034 => self.fifo_levels = value & 0x3F,
             0x038 => self.mask = value & 0x7FF,
@@ -213,7 +213,7 @@ impl Registered for Pl011 {
     }
 }
 
-impl Receives for Pl011 {
+impl ReceivesBytes for Pl011 {
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
     }

@@ -3,7 +3,7 @@
 
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Receives, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 /// The register layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,11 +119,11 @@ impl Stm32 {
     }
 
     /// Turns the receiver on or off as the program has set it.
-    fn listen(&mut self, env: &Env<'_>) {
+    fn enable_receiver(&mut self, env: &Env<'_>) {
         if self.is_on(RX_ENABLE) {
-            self.receiver.listen(env.now, self.frame(env.ratio));
+            self.receiver.enable(env.now, self.frame(env.ratio));
         } else {
-            self.receiver.ignore();
+            self.receiver.disable();
         }
     }
 
@@ -174,7 +174,7 @@ impl Stm32 {
     }
 }
 
-impl Registered for Stm32 {
+impl DeviceModel for Stm32 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match name(self.layout, offset)? {
@@ -213,7 +213,7 @@ impl Registered for Stm32 {
                 self.control[at] = self.control[at] & !mask | value;
                 // Enabling the transmitter sends an idle frame, after which TC is set.
                 self.complete_cleared &= !starts;
-                self.listen(env);
+                self.enable_receiver(env);
             }
             Name::Baud => self.baud = value & 0xFFFF,
             Name::GuardTime => self.guard_time = value & 0xFFFF,
@@ -241,15 +241,15 @@ impl Registered for Stm32 {
     fn due(&self, _: ClockRatio) -> Option<u64> {
         let control = self.control[0];
         let empty =
-            (control & TX_EMPTY_INTERRUPT != 0).then(|| self.transmitter.down_to(self.room()));
+            (control & TX_EMPTY_INTERRUPT != 0).then(|| self.transmitter.drains_to(self.room()));
         let complete = (control & TX_COMPLETE_INTERRUPT != 0 && !self.complete_cleared)
-            .then(|| self.transmitter.down_to(0));
+            .then(|| self.transmitter.drains_to(0));
         let filled = self.receiver.due().filter(|_| control & RX_FILLED_INTERRUPT != 0);
         [empty, complete, filled].into_iter().flatten().min()
     }
 }
 
-impl Receives for Stm32 {
+impl ReceivesBytes for Stm32 {
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
     }

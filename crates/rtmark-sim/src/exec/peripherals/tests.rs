@@ -48,7 +48,7 @@ impl Rig {
 }
 
 #[test]
-fn clocks_are_ready_and_slow_buses_slow_timers() {
+fn clocks_are_ready_and_timers_follow_their_bus_clock() {
     let mut f405 = machine!("stm32f405");
     let (cr, cfgr) = (0x4002_3800, 0x4002_3808);
     assert_eq!(f405.read(cr) >> 16 & 3, 0);
@@ -69,7 +69,7 @@ fn clocks_are_ready_and_slow_buses_slow_timers() {
 }
 
 #[test]
-fn the_flash_is_as_fast_as_its_register_says() {
+fn flash_wait_states_follow_their_register() {
     let mut f405 = machine!("stm32f405");
     f405.0.poke(0x0800_0000, &[0, 0, 0, 0x20, 9, 0, 0, 8, 0xFE, 0xE7]).expect("flash");
     f405.0.reset().expect("vectors");
@@ -83,7 +83,7 @@ fn the_flash_is_as_fast_as_its_register_says() {
 }
 
 #[test]
-fn a_uart_takes_its_time_and_interrupts() {
+fn uarts_take_a_frames_time_and_interrupt() {
     let mut f405 = machine!("stm32f405");
     let (status, data, baud, control) = (0x4000_4400, 0x4000_4404, 0x4000_4408, 0x4000_440C);
     f405.write(baud, 16);
@@ -104,7 +104,7 @@ fn a_uart_takes_its_time_and_interrupts() {
 }
 
 #[test]
-fn an_interrupt_stays_pending_while_its_flag_is_set() {
+fn interrupts_stay_pending_while_their_flag_is_set() {
     let mut f405 = machine!("stm32f405");
     let (control, enable, status, prescaler, reload) =
         (0x4000_0400, 0x4000_040C, 0x4000_0410, 0x4000_0428, 0x4000_042C);
@@ -130,7 +130,7 @@ fn an_interrupt_stays_pending_while_its_flag_is_set() {
 }
 
 #[test]
-fn a_timer_compares_and_stops_after_one_round() {
+fn timers_compare_and_stop_after_one_period() {
     let mut c031 = machine!("stm32c031");
     let tim14 = 0x4000_2000;
     let _ = c031.0.watch(Watch::Pend(FIRST_INTERRUPT + 19));
@@ -174,7 +174,7 @@ fn rp2040_resets_divides_and_wakes() {
 /// RP2040 datasheet, 4.6.3, and RP2350 datasheet, 12.8.3: an alarm fires once, when the lower half of the
 /// time equals it, and not if that moment has passed.
 #[test]
-fn alarms_of_rp_timers_go_off_once_and_in_time_only() {
+fn rp_timer_alarms_fire_once_and_only_on_time() {
     let socs = [
         (machine!("rp2040"), 0x4005_4000, 0x34, 125),
         (machine!("rp2350"), 0x400B_0000, 0x3C, 150),
@@ -204,7 +204,7 @@ fn alarms_of_rp_timers_go_off_once_and_in_time_only() {
 }
 
 #[test]
-fn an_io_port_is_faster_and_a_bridge_slower() {
+fn io_ports_are_faster_and_bridges_slower() {
     let mut rp = machine!("rp2040");
     rp.0.cortex_m_state().cycles = 100;
     rp.read(0xD000_0000);
@@ -216,7 +216,7 @@ fn an_io_port_is_faster_and_a_bridge_slower() {
 }
 
 #[test]
-fn nrf_sends_from_ram_and_counts_slowly() {
+fn nrf_uarte_sends_from_ram_and_timers_are_slower_than_the_core() {
     let mut nrf = machine!("nrf52840");
     let uarte = 0x4000_2000;
     nrf.0.poke(0x2000_0000, b"text").expect("RAM");
@@ -281,15 +281,15 @@ fn cmsdk_timers_and_uarts_interrupt() {
 }
 
 #[test]
-fn registers_without_a_model_are_told_or_refused() {
+fn unmodelled_registers_are_reported_or_rejected() {
     let mut mps2 = machine!("mps2-an385");
     assert_eq!(mps2.read(0x5FFF_0000), 0);
     mps2.read(0x5FFF_0000);
     mps2.write(0x5FFF_0000, 1);
     mps2.write(0x4000_4020, 1);
-    let told: Vec<_> = mps2.0.unmodelled().collect();
-    assert_eq!(told[0], Unmodelled { address: 0x4000_4020, reads: 0, writes: 1 });
-    assert_eq!(told[1], Unmodelled { address: 0x5FFF_0000, reads: 2, writes: 1 });
+    let unmodelled: Vec<_> = mps2.0.unmodelled().collect();
+    assert_eq!(unmodelled[0], Unmodelled { address: 0x4000_4020, reads: 0, writes: 1 });
+    assert_eq!(unmodelled[1], Unmodelled { address: 0x5FFF_0000, reads: 2, writes: 1 });
 
     // ldr r0, =0x5FFF0000; ldr r1, [r0]; b .
     let code = [0x4801_u16, 0x6801, 0xE7FE, 0, 0x0000, 0x5FFF];
@@ -303,7 +303,7 @@ fn registers_without_a_model_are_told_or_refused() {
 }
 
 #[test]
-fn what_only_keeps_what_is_written_is_told_where_a_program_relies_on_it() {
+fn polled_storage_only_registers_are_reported() {
     let mut nrf = machine!("nrf52840");
     let (watchdog, temp) = (0x4001_0000, 0x4000_C000);
     // Merely keeping the watchdog's reload value is harmless; but a started watchdog would bite, so
@@ -314,8 +314,8 @@ fn what_only_keeps_what_is_written_is_told_where_a_program_relies_on_it() {
     nrf.write(watchdog, 0);
     assert_eq!(nrf.0.unmodelled().count(), 0);
     nrf.write(watchdog, 1);
-    let told: Vec<_> = nrf.0.unmodelled().collect();
-    assert_eq!(told, [Unmodelled { address: watchdog, reads: 0, writes: 1 }]);
+    let unmodelled: Vec<_> = nrf.0.unmodelled().collect();
+    assert_eq!(unmodelled, [Unmodelled { address: watchdog, reads: 0, writes: 1 }]);
 
     // ldr r0, =0x40010200; ldr r1, [r0]; cmp r1, #0; beq to the load
     let code = [0x4801_u16, 0x6801, 0x2900, 0xD0FC, 0x0200, 0x4001];
@@ -330,7 +330,7 @@ fn what_only_keeps_what_is_written_is_told_where_a_program_relies_on_it() {
 
 /// Devices keep running whatever is written to any register.
 #[test]
-fn no_register_ends_the_simulator() {
+fn no_register_access_panics() {
     let mut state = 0x1234_5678_9ABC_DEF1_u64;
     let mut random = move || {
         state ^= state << 13;
@@ -381,7 +381,7 @@ fn no_register_ends_the_simulator() {
 }
 
 #[test]
-fn what_the_factory_wrote_stays_and_an_image_fills_the_rest() {
+fn factory_contents_persist_and_images_fill_the_rest() {
     let mut nrf = machine!("nrf52840");
     let (part, customer, reset_pin, bootloader) =
         (0x1000_0100, 0x1000_1080, 0x1000_1200, 0x1000_1014);
@@ -405,7 +405,7 @@ fn what_the_factory_wrote_stays_and_an_image_fills_the_rest() {
 }
 
 #[test]
-fn random_numbers_differ_and_are_those_of_each_run() {
+fn random_numbers_differ_within_a_run_and_repeat_across_runs() {
     let (enable, status, data) = (0x5006_0800, 0x5006_0804, 0x5006_0808);
     let numbers = || {
         let mut f405 = machine!("stm32f405");
@@ -425,7 +425,7 @@ fn store(rig: &mut Rig, address: u32, value: u32, bytes: u32) -> Done {
 }
 
 #[test]
-fn flash_takes_what_it_is_open_for() {
+fn flash_accepts_only_the_enabled_operation() {
     let mut nrf = machine!("nrf52840");
     let (page, config, erase) = (0x000F_E000, 0x4001_E504, 0x4001_E508);
     nrf.0.poke(page - 4, &[0; 0x1008]).expect("flash");
@@ -464,7 +464,7 @@ fn flash_takes_what_it_is_open_for() {
 }
 
 #[test]
-fn code_that_is_programmed_is_what_executes() {
+fn code_programmed_into_flash_executes() {
     // Unlocks the flash, calls a function that returns 1, programs another number into it, and calls it
     // again.
     let program = [

@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instruction_is_a_directive() {
+    fn undefined_encodings_disassemble_as_directives() {
         assert_eq!(text(0xE840, 0x0000, None), "strex r0, r0, [r0]");
         assert_eq!(text(0xFFFF, 0xFFFF, None), ".inst.w 0xffffffff");
         let older = Disassembly::of(CoreKind::CortexM0Plus, 0, 0xB100, 0, None);

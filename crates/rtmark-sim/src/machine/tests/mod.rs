@@ -9,7 +9,7 @@ pub use self::toy::ToyCore;
 
 use self::toy::{ENTRY, HANDLER, Toy};
 use super::{Core, Machine, Observer};
-use crate::debug::{Advance, Instruction, Tried};
+use crate::debug::{Advance, Instruction, TrialOutcome};
 use crate::soc::Soc;
 use crate::state::stop::Stop;
 use crate::state::{Blocker, Register, Watch};
@@ -94,7 +94,7 @@ const COUNT: [Toy; 9] = [
 ];
 
 #[test]
-fn a_program_runs_and_costs_what_it_waits() {
+fn programs_take_their_cycles_plus_wait_states() {
     // Three instructions, then three rounds of five.
     let (instructions, cycles) = (3 + 3 * 5, 3 + 3 * (1 + 2 + 5 + 1) + 2 + 2 + 1);
     for wait_states in [0, 2] {
@@ -148,7 +148,7 @@ fn ticking() -> Machine {
 }
 
 #[test]
-fn devices_interrupt_it_print_for_it_and_wake_it() {
+fn devices_interrupt_print_and_wake() {
     let mut machine = ticking();
     let handled = machine.watch(machine.handler_watch(TICK).expect("a handler"));
     assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
@@ -164,8 +164,8 @@ fn devices_interrupt_it_print_for_it_and_wake_it() {
     assert_eq!(counted as usize, begun.len());
     assert_eq!(machine.take_console(), vec![b'x'; begun.len()]);
     assert_eq!(machine.exceptions_taken(), begun.len() as u64);
-    let besides = machine.besides();
-    assert!(besides.asleep.0 > 0 && besides.waited.0 > 0, "{besides:?}");
+    let overhead = machine.overhead();
+    assert!(overhead.asleep.0 > 0 && overhead.waited.0 > 0, "{overhead:?}");
 }
 
 /// Records the events that an observer receives.
@@ -219,7 +219,7 @@ fn an_observer_sees_everything_and_changes_nothing() {
 }
 
 #[test]
-fn interrupts_that_are_tried_out_are_entered_when_they_come() {
+fn trial_entries_match_real_entries() {
     // Interrupts are masked for part of each round.
     let program = [
         Toy::Set(0, 1),
@@ -244,9 +244,9 @@ fn interrupts_that_are_tried_out_are_entered_when_they_come() {
         copy.run(Cycles(now.0 + 60));
         let hits = copy.take_hits();
         let begun = hits.iter().find(|hit| hit.watch == handled).expect("served").cycle;
-        match path.holds_back(OTHER) {
+        match path.interrupt_blocker(OTHER) {
             None => {
-                assert_eq!(path.try_entry(OTHER), Tried::Entered(begun));
+                assert_eq!(path.try_entry(OTHER), TrialOutcome::Entered(begun));
                 assert_eq!(begun.0, now.0 + path.least_latency());
                 tried += 1;
             }

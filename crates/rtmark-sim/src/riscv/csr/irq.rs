@@ -175,7 +175,7 @@ impl Controller {
 
     /// Returns the enabled and pending interrupt that would be taken before `interrupt` if that
     /// became pending.
-    pub fn taken_before(&self, interrupt: u16, lines: u64) -> Option<u16> {
+    pub fn preceding_interrupt(&self, interrupt: u16, lines: u64) -> Option<u16> {
         let with = lines | 1 << interrupt.min(63);
         self.taken(with).filter(|first| *first != interrupt)
     }

@@ -12,7 +12,7 @@ mod trigger;
 
 use super::isa::op::CsrWrite;
 use super::rules::{Interrupts, RegisterSet, Registers, Rules};
-use super::timing::Depth;
+use super::timing::SleepDepth;
 use counter::{CycleCounter, RetiredCounter};
 use irq::Controller;
 use pmp::Pmp;
@@ -273,7 +273,7 @@ impl Csrs {
 
     /// Returns the number of the external interrupt for which an interrupt taken now would be
     /// entered.
-    pub fn line_taken(&self, interrupt: Interrupt, lines: &Lines) -> Option<u16> {
+    pub fn taken_line(&self, interrupt: Interrupt, lines: &Lines) -> Option<u16> {
         match (self.interrupts, interrupt) {
             (Interrupts::Xh3irq, _) => self.controller.taken(lines.external),
             (Interrupts::Lines, Interrupt::Fast(line)) => Some(u16::from(line)),
@@ -284,13 +284,13 @@ impl Csrs {
 
     /// Returns the external interrupt that would be taken before `interrupt` if that became pending
     /// now.
-    pub fn line_before(&self, interrupt: u16, lines: &Lines) -> Option<u16> {
+    pub fn preceding_interrupt(&self, interrupt: u16, lines: &Lines) -> Option<u16> {
         match self.interrupts {
-            Interrupts::Xh3irq => self.controller.taken_before(interrupt, lines.external),
+            Interrupts::Xh3irq => self.controller.preceding_interrupt(interrupt, lines.external),
             Interrupts::Lines => {
                 let external = lines.external | 1 << interrupt.min(63);
                 let all = Lines { external, ..*lines };
-                let first = self.wanted(&all).and_then(|first| self.line_taken(first, &all));
+                let first = self.wanted(&all).and_then(|first| self.taken_line(first, &all));
                 first.filter(|first| *first != interrupt)
             }
         }
@@ -421,7 +421,7 @@ impl Csrs {
     }
 
     /// Returns whether reading a register shows what is pending.
-    pub const fn tells_pending(number: u16) -> bool {
+    pub const fn reads_pending(number: u16) -> bool {
         matches!(number, MIP | irq::MEIPA | irq::MEINEXT | irq::MEICONTEXT)
     }
 
@@ -550,8 +550,8 @@ impl Csrs {
     }
 
     /// Returns how deep sleeps may be.
-    pub const fn depth(&self) -> Depth {
-        Depth {
+    pub const fn depth(&self) -> SleepDepth {
+        SleepDepth {
             clock_gated: self.msleep & 1 != 0,
             powered_down: self.msleep & 2 != 0,
             also_on_block: self.msleep & 4 != 0,

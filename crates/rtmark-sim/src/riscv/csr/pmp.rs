@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_regions_are_those_of_the_datasheet_and_stay() {
+    fn fixed_regions_match_the_datasheet_and_are_read_only() {
         let mut pmp = Pmp::default();
         for _ in 0..2 {
             assert_eq!(pmp.read(PMPCFG0 + 2), 0x001F_1F1F);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_has_32_bytes_at_least() {
+    fn regions_have_at_least_32_bytes() {
         let mut pmp = Pmp::default();
         pmp.write(PMPADDR0, CODE >> 2);
         assert_eq!(pmp.read(PMPADDR0), CODE >> 2 | 3, "off");
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_across_the_border_of_a_region_is_refused_in_every_mode() {
+    fn instructions_across_a_region_boundary_are_refused_in_every_mode() {
         let pmp = with_region(0, CODE, 8, READ | EXECUTE);
         for machine in [false, true] {
             assert!(pmp.allows_code(CODE, 4, machine));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_instruction_before_a_region_of_a_lower_number_is_that_ones() {
+    fn short_instructions_before_a_lower_numbered_region_belong_to_it() {
         // All of memory is executable, but for a guard region after the instruction.
         let mut pmp = with_region(0, CODE, 5, 0);
         pmp.write(PMPADDR0 + 1, u32::MAX);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_holds_in_machine_mode_where_that_is_asked_for() {
+    fn locked_regions_apply_in_machine_mode() {
         let mut pmp = with_region(3, CODE, 6, READ);
         assert!(pmp.allows(CODE, Purpose::Write, true) && !pmp.allows(CODE, Purpose::Write, false));
         pmp.write(PMPCFGM0, 1 << 3 | 1 << 9);

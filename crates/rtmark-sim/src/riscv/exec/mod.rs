@@ -10,10 +10,10 @@ use super::csr::{Cause, Csrs, Lines, Privilege};
 use super::hart::Hart;
 use super::isa::op::{Alu, CsrWrite, Second, Width};
 use super::isa::{Instruction, MicroOp, Op, listed, micro_op};
-use super::rules::{Calls, Misaligned};
+use super::rules::{CallRetirement, Misaligned};
 use super::semihosting;
 use super::system::System;
-use super::timing::demand::{Answer, Excepts};
+use super::timing::demand::{BusResponse, ExceptionOutcome};
 use super::timing::{Access, Demand, Flow, Sleep};
 
 /// Why an instruction ends in a trap.
@@ -62,7 +62,7 @@ fn address(hart: &Hart, it: &Instruction) -> u32 {
 /// them, or sleeps until there is one.
 pub const fn shows_pending(it: &Instruction) -> bool {
     match it.op {
-        Op::Csr(..) => Csrs::tells_pending(it.imm as u16),
+        Op::Csr(..) => Csrs::reads_pending(it.imm as u16),
         Op::WaitForInterrupt | Op::Block => true,
         _ => false,
     }
@@ -76,7 +76,7 @@ pub fn access_range(hart: &Hart, it: &Instruction) -> Option<(u32, u32, bool)> {
         Op::Load(width) | Op::Store(width) => width.bytes(),
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => 4,
         Op::Push | Op::Pop | Op::PopReturn | Op::PopReturnZero => {
-            let first = micro_op(it, 0).does;
+            let first = micro_op(it, 0).instruction;
             return Some((address(hart, &first), 4 * listed(it), writes));
         }
         _ => return None,
@@ -152,14 +152,14 @@ fn find_exception(hart: &Hart, system: &System, it: &Instruction) -> Option<Exce
 }
 
 impl Exception {
-    const fn excepts(&self, calls: Calls) -> Excepts {
+    const fn raises(&self, calls: CallRetirement) -> ExceptionOutcome {
         match (self.kind, calls) {
             (Trap::Return, _)
             | (
                 Trap::Cause(Cause::Breakpoint | Cause::UserCall | Cause::MachineCall, _),
-                Calls::Counted,
-            ) => Excepts::Retired,
-            (Trap::Cause(..), _) => Excepts::NotRetired,
+                CallRetirement::Counted,
+            ) => ExceptionOutcome::Retired,
+            (Trap::Cause(..), _) => ExceptionOutcome::NotRetired,
         }
     }
 
@@ -185,9 +185,12 @@ fn split_access(
     let both = [address, (address & !3).wrapping_add(4)];
     let transfers = both.map(|at| {
         let answers = system.answers(at, writes);
-        (system.data_waits(at, writes), if answers { Answer::Okay } else { Answer::Error })
+        (
+            system.data_waits(at, writes),
+            if answers { BusResponse::Okay } else { BusResponse::Error },
+        )
     });
-    let fails = both.iter().zip(transfers).find(|(_, (_, answer))| *answer == Answer::Error);
+    let fails = both.iter().zip(transfers).find(|(_, (_, answer))| *answer == BusResponse::Error);
     let failure = fails.map(|(at, _)| exception(cause, Reason::Ordinary, Some(*at)));
     (Access::Split(transfers), failure)
 }
@@ -200,7 +203,7 @@ fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exc
     let fault = |writes, cause| {
         let answers = system.answers(address, writes);
         let failure = exception(cause, Reason::Ordinary, Some(address));
-        if answers { (Answer::Okay, None) } else { (Answer::Error, Some(failure)) }
+        if answers { (BusResponse::Okay, None) } else { (BusResponse::Error, Some(failure)) }
     };
     let crosses = |width: Width| (address & 3) + width.bytes() > 4;
     match it.op {
@@ -272,7 +275,7 @@ pub fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
 
 /// Returns what a micro-operation at the program counter is about to do.
 pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
-    let it = &op.does;
+    let it = &op.instruction;
     let found = find_exception(hart, system, it).or_else(|| match it.op {
         // An atomic operation is refused in stage X, whatever the reason.
         Op::Atomic(_) => {
@@ -291,11 +294,11 @@ pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
         access,
         flow: flow(hart, it),
         calculates: calculation(hart, it),
-        excepts: found.map_or(Excepts::No, |exception| exception.excepts(hart.rules.calls)),
+        raises: found.map_or(ExceptionOutcome::No, |exception| exception.raises(hart.rules.calls)),
         sleep: match it.op {
             Op::WaitForInterrupt => Sleep::Interrupt,
             Op::Block => Sleep::Block,
-            _ => Sleep::No,
+            _ => Sleep::Awake,
         },
         last: op.place.is_last(),
         holds_interrupts: op.place.holds_interrupts(),
@@ -305,7 +308,7 @@ pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
 
 /// The results of executing an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct Effects {
     /// The written register and its value.
     pub written: Option<(u8, u32)>,
     /// The cycle in which stage M is done with it.
@@ -325,15 +328,15 @@ pub fn commit(
     lines: &Lines,
     cycle: u64,
     prepared: &Prepared,
-) -> Done {
-    let it = &op.does;
+) -> Effects {
+    let it = &op.instruction;
     let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
     let next = || hart.pc.wrapping_add(u32::from(it.size));
     let (mut unblocks, mut served) = (false, None);
     let waits = prepared.demand.access.waits();
-    let at = hart.rules.data_ends(cycle, waits);
+    let at = hart.rules.data_phase_end(cycle, waits);
     if it.op.is_access() {
-        system.was_accessed(address(hart, it), at);
+        system.record_access(address(hart, it), at);
     }
     let result = match it.op {
         Op::Alu(operation, Second::Register) => Some(alu::any(operation, a, b)),
@@ -369,7 +372,7 @@ pub fn commit(
         Op::Load(_) | Op::LoadReserved | Op::StoreConditional => waits,
         _ => 0,
     };
-    Done { written, ends: hart.rules.data_ends(cycle, waits), unblocks, served }
+    Effects { written, ends: hart.rules.data_phase_end(cycle, waits), unblocks, served }
 }
 
 fn change_csr(

@@ -1,13 +1,13 @@
 //! Blocks: sequences of nodes that are executed by one dispatch.
 //!
-//! A block begins at a frequently executed node and follows the likely path of each node. Its steps
-//! check what that path depends on: conditions, targets and wait states. A step whose check fails
+//! A block begins at a frequently executed node and follows the likely edge of each node. Its steps
+//! check what that edge depends on: conditions, targets and wait states. A step whose check fails
 //! has no effect, and the run continues at that step's node as if there were no block. Blocks
 //! therefore change neither results nor cycles.
 
 use super::super::isa::Op;
-use super::steps::{Rare, Step};
-use super::{Graph, LEAVE, NONE, Node, PATHS, Path};
+use super::steps::{RareStep, Step};
+use super::{EDGES, Edge, Graph, LEAVE, NONE, Node};
 
 /// Executions of a node outside of blocks before a block is formed there.
 const HEAT: u16 = 12;
@@ -22,7 +22,7 @@ const ENOUGH: u32 = 24;
 const MOST_STEPS: usize = 1 << 18;
 /// The maximum number of nested calls whose returns a block predicts.
 const DEPTH: usize = 16;
-/// A block follows a path that has been taken at least this many times out of [`OF`].
+/// A block follows an edge that has been taken at least this many times out of [`OF`].
 const OFTEN: u32 = 7;
 const OF: u32 = 8;
 /// The number of early exits after which a block's usefulness is checked.
@@ -44,7 +44,7 @@ impl Start {
 
     /// Counts an execution of the node outside of blocks. Returns whether a block must be formed
     /// now.
-    pub const fn warms(&mut self) -> bool {
+    pub const fn count_execution(&mut self) -> bool {
         self.heat = self.heat.saturating_sub(1);
         self.heat == 0 && self.block == NONE
     }
@@ -52,7 +52,7 @@ impl Start {
 
 /// The progress of a run at some point of a block, counted from the block's beginning.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub struct BlockPoint {
     /// The next node.
     pub node: u32,
     pub cycles: u32,
@@ -70,7 +70,7 @@ pub struct Block {
     pub most: u32,
     /// The points after its two ends: branch not taken, branch taken. Both are the same if it does
     /// not end in a branch.
-    pub ends: [Point; 2],
+    pub ends: [BlockPoint; 2],
     /// The executions and the early exits since the last check of its usefulness.
     pub runs: u32,
     early: u32,
@@ -84,8 +84,8 @@ pub struct Blocks {
     pub all: Vec<Block>,
     steps: Vec<Step>,
     /// The progress of a run before each step.
-    points: Vec<Point>,
-    pub rare: Vec<Rare>,
+    points: Vec<BlockPoint>,
+    pub rare: Vec<RareStep>,
 }
 
 impl Blocks {
@@ -104,21 +104,21 @@ impl Blocks {
     }
 
     /// Returns the progress of a run before a step of a block.
-    pub fn point(&self, block: &Block, step: usize) -> Option<Point> {
+    pub fn point(&self, block: &Block, step: usize) -> Option<BlockPoint> {
         self.points.get(block.first as usize + step).copied()
     }
 }
 
 /// A block under construction.
-struct Forming<'b> {
+struct BlockBuilder<'b> {
     blocks: &'b mut Blocks,
-    at: Point,
+    at: BlockPoint,
     /// Return addresses of the calls in the block that have not returned.
     links: Vec<u32>,
 }
 
-impl Forming<'_> {
-    /// Returns the index of the path along which the block continues, if one is likely.
+impl BlockBuilder<'_> {
+    /// Returns the index of the edge along which the block continues, if one is likely.
     fn choose(&self, node: &Node) -> Option<usize> {
         if node.it.op == Op::JumpRegister
             && let Some(link) = self.links.last()
@@ -129,10 +129,10 @@ impl Forming<'_> {
         if node.forks {
             return None;
         }
-        let known = |way: &usize| node.paths[*way].cycles != 0;
-        let likely = (0..PATHS).filter(known).max_by_key(|way| node.hits[*way])?;
+        let known = |way: &usize| node.edges[*way].cycles != 0;
+        let likely = (0..EDGES).filter(known).max_by_key(|way| node.hits[*way])?;
         let all = node.hits.iter().map(|hits| u32::from(*hits)).sum::<u32>();
-        let is_only = (0..PATHS).filter(known).count() == 1;
+        let is_only = (0..EDGES).filter(known).count() == 1;
         let is_likely = all > 0 && u32::from(node.hits[likely]) * OF >= all * OFTEN;
         (is_only || is_likely).then_some(likely)
     }
@@ -142,9 +142,9 @@ impl Forming<'_> {
         self.blocks.points.push(self.at);
     }
 
-    /// Appends the steps of a node that continues along a path. Returns `false` if a block cannot
+    /// Appends the steps of a node that continues along an edge. Returns `false` if a block cannot
     /// hold the node.
-    fn append(&mut self, node: &Node, path: &Path) -> bool {
+    fn append(&mut self, node: &Node, edge: &Edge) -> bool {
         let it = &node.it;
         let link = node.pc.wrapping_add(it.size.into());
         match it.op {
@@ -156,19 +156,19 @@ impl Forming<'_> {
             }
             Op::Alu(alu, second) => match Step::alu(it, alu, second) {
                 Some(step) => self.push(step),
-                None => self.push_rare(node, path),
+                None => self.push_rare(node, edge),
             },
-            Op::Divide(_) => self.push_rare(node, path),
+            Op::Divide(_) => self.push_rare(node, edge),
             Op::Load(_) | Op::Store(_) => {
-                let Ok(waits) = path.key.try_into() else { return false };
+                let Ok(waits) = edge.key.try_into() else { return false };
                 let Some(step) = Step::access(it, waits) else { return false };
                 self.push(step);
             }
-            Op::Branch(condition) => self.push(Step::branch(it, condition, path.key != 0)),
+            Op::Branch(condition) => self.push(Step::branch(it, condition, edge.key != 0)),
             Op::Jump => self.push_link(it.rd, link),
             Op::JumpRegister => {
-                self.push(Step::jump_register(it, path.key));
-                if self.links.last() == Some(&path.key) {
+                self.push(Step::jump_register(it, edge.key));
+                if self.links.last() == Some(&edge.key) {
                     self.links.pop();
                 }
                 self.push_link(it.rd, link);
@@ -178,9 +178,9 @@ impl Forming<'_> {
         true
     }
 
-    fn push_rare(&mut self, node: &Node, path: &Path) {
+    fn push_rare(&mut self, node: &Node, edge: &Edge) {
         let value = self.blocks.rare.len() as u32;
-        self.blocks.rare.push(Rare { it: node.it, key: path.key });
+        self.blocks.rare.push(RareStep { it: node.it, key: edge.key });
         self.push(Step { code: super::steps::Code::Rare, a: 0, b: 0, c: 0, value });
     }
 
@@ -193,22 +193,22 @@ impl Forming<'_> {
         }
     }
 
-    /// Returns the progress of a run after a path.
-    fn behind(&self, path: &Path, next: u32) -> Point {
-        let Point { cycles, waited, count, .. } = self.at;
-        Point {
+    /// Returns the progress of a run after an edge.
+    fn point_after(&self, edge: &Edge, next: u32) -> BlockPoint {
+        let BlockPoint { cycles, waited, count, .. } = self.at;
+        BlockPoint {
             node: next,
-            cycles: cycles + u32::from(path.cycles),
-            waited: waited + u32::from(path.waits),
+            cycles: cycles + u32::from(edge.cycles),
+            waited: waited + u32::from(edge.waits),
             count: count + 1,
         }
     }
 }
 
 impl Graph {
-    /// Returns the node that a path leads to, if it is known.
-    fn next_node(&self, node: &Node, path: &Path) -> Option<u32> {
-        (path.cycles != 0).then(|| self.find(node.behind(path)))?
+    /// Returns the node that an edge leads to, if it is known.
+    fn next_node(&self, node: &Node, edge: &Edge) -> Option<u32> {
+        (edge.cycles != 0).then(|| self.find(node.successor_key(edge)))?
     }
 
     /// Forms the block that begins at a node.
@@ -220,9 +220,9 @@ impl Graph {
         }
         let mut blocks = std::mem::take(&mut self.blocks);
         let (first, rare) = (blocks.steps.len() as u32, blocks.rare.len());
-        let at = Point { node: start, cycles: 0, waited: 0, count: 0 };
-        let mut forming = Forming { blocks: &mut blocks, at, links: Vec::new() };
-        let ends = self.follow(&mut forming, start);
+        let at = BlockPoint { node: start, cycles: 0, waited: 0, count: 0 };
+        let mut builder = BlockBuilder { blocks: &mut blocks, at, links: Vec::new() };
+        let ends = self.follow(&mut builder, start);
         if ends[0].count >= 2 {
             let last = blocks.steps.len() as u32;
             let most = ends[0].cycles.max(ends[1].cycles);
@@ -241,9 +241,9 @@ impl Graph {
         self.blocks = blocks;
     }
 
-    fn follow(&self, forming: &mut Forming<'_>, start: u32) -> [Point; 2] {
+    fn follow(&self, builder: &mut BlockBuilder<'_>, start: u32) -> [BlockPoint; 2] {
         loop {
-            let here = forming.at;
+            let here = builder.at;
             let begins = |node: u32| {
                 node == start
                     || self.starts.get(node as usize).is_some_and(|start| start.block != NONE)
@@ -252,32 +252,32 @@ impl Graph {
                 return [here; 2];
             }
             let Some(node) = self.nodes.get(here.node as usize) else { return [here; 2] };
-            let chosen = forming.choose(node).map(|way| &node.paths[way]);
-            let next = chosen.and_then(|path| Some((path, self.next_node(node, path)?)));
+            let chosen = builder.choose(node).map(|way| &node.edges[way]);
+            let next = chosen.and_then(|edge| Some((edge, self.next_node(node, edge)?)));
             match next {
-                Some((path, next)) if forming.append(node, path) => {
-                    forming.at = forming.behind(path, next);
+                Some((edge, next)) if builder.append(node, edge) => {
+                    builder.at = builder.point_after(edge, next);
                 }
                 Some(_) => return [here; 2],
-                None => return self.fork(forming, node).unwrap_or([here; 2]),
+                None => return self.fork(builder, node).unwrap_or([here; 2]),
             }
         }
     }
 
     /// Ends a block in a branch with both outcomes, if the next nodes of both are known.
-    fn fork(&self, forming: &mut Forming<'_>, node: &Node) -> Option<[Point; 2]> {
+    fn fork(&self, builder: &mut BlockBuilder<'_>, node: &Node) -> Option<[BlockPoint; 2]> {
         let Op::Branch(condition) = node.it.op else { return None };
-        let [not_taken, taken, ..] = &node.paths;
-        let behind = |path| Some(forming.behind(path, self.next_node(node, path)?));
+        let [not_taken, taken, ..] = &node.edges;
+        let behind = |edge| Some(builder.point_after(edge, self.next_node(node, edge)?));
         let ends = [behind(not_taken)?, behind(taken)?];
-        forming.push(Step::fork(&node.it, condition));
+        builder.push(Step::fork(&node.it, condition));
         Some(ends)
     }
 
     /// Records that a block exited early, before the node in `at`. A block that does so too often
     /// is discarded, and the next one ends at that node.
     #[inline(never)]
-    pub fn ended_early(&mut self, start: u32, at: &Point) {
+    pub fn record_early_exit(&mut self, start: u32, at: &BlockPoint) {
         let Some(begun) = self.starts.get_mut(start as usize) else { return };
         let Some(block) = self.blocks.all.get_mut(begun.block as usize) else { return };
         block.early += 1;

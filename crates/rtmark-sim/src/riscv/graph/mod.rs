@@ -1,10 +1,10 @@
 //! A graph of memoized passages: a run along it does not consult the pipeline model.
 //!
 //! A node is an instruction at an address together with the numbered pipeline state in which it
-//! executes. Each of its paths leads to the next node, depends on the instruction's outcome, and
+//! executes. Each of its edges leads to the next node, depends on the instruction's outcome, and
 //! takes the cycles that the pipeline model once determined. A node's function has the same effect
-//! as `exec`, but acts only if the path is known and the memory is certain to respond with the
-//! path's wait states. Otherwise it does nothing, and the instruction is executed on the slow path.
+//! as `exec`, but acts only if the edge is known and the memory is certain to respond with the
+//! edge's wait states. Otherwise it does nothing, and the instruction is executed on the slow path.
 //! Frequently executed nodes are joined into blocks (see [`block`]).
 
 mod block;
@@ -14,26 +14,26 @@ pub mod steps;
 use super::hart::Hart;
 use super::isa::{Instruction, Op};
 use super::system::System;
-use super::timing::{Demand, Led, memo};
+use super::timing::{Demand, PassageResult, memo};
 use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 use block::{Blocks, Start};
 
-/// Executes an instruction. Returns the index of the path that its node takes, or [`LEAVE`].
+/// Executes an instruction. Returns the index of the edge that its node takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
 
 /// The instruction must be executed on the slow path. Nothing has changed.
 pub const LEAVE: usize = usize::MAX;
 /// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
-/// The number of paths per node.
-const PATHS: usize = 4;
+/// The number of edges per node.
+const EDGES: usize = 4;
 /// The number of nodes, or of remembered jumps, at which the whole graph is discarded.
 const MOST: usize = 1 << 17;
 
 /// A transition from an instruction to the next node.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub struct Edge {
     /// The part of the demand that the instruction does not determine: see [`memo::variant`].
     key: u32,
     /// The next node, or [`NONE`] if it is not known.
@@ -42,11 +42,11 @@ pub struct Path {
     to: u32,
     /// The wait states of its access, over all data phases.
     pub waits: u16,
-    /// The cycles that it takes; 0 if there is no path.
+    /// The cycles that it takes; 0 if there is no edge.
     pub cycles: u8,
 }
 
-const NOWHERE: Path = Path { key: 0, next: NONE, to: 0, waits: 0, cycles: 0 };
+const NOWHERE: Edge = Edge { key: 0, next: NONE, to: 0, waits: 0, cycles: 0 };
 
 /// An instruction in a numbered pipeline state. The fields that every execution reads come first.
 #[derive(Clone, Debug)]
@@ -56,69 +56,69 @@ pub struct Node {
     it: Instruction,
     pc: u32,
     number: u32,
-    /// The cycles of its longest path.
+    /// The cycles of its longest edge.
     pub most: u8,
-    /// The path that was replaced last.
+    /// The edge that was replaced last.
     oldest: u8,
-    /// Whether none of its paths is likely enough for a block to continue along it.
+    /// Whether none of its edges is likely enough for a block to continue along it.
     forks: bool,
-    /// The number of times each path has been taken outside of blocks, saturating.
-    pub hits: [u16; PATHS],
-    pub paths: [Path; PATHS],
+    /// The number of times each edge has been taken outside of blocks, saturating.
+    pub hits: [u16; EDGES],
+    pub edges: [Edge; EDGES],
 }
 
 /// A node's address and the number of its pipeline state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Spot {
+pub struct NodeKey {
     pub pc: u32,
     pub number: u32,
 }
 
 impl Node {
     /// Returns the node's address and pipeline state.
-    pub const fn spot(&self) -> Spot {
-        Spot { pc: self.pc, number: self.number }
+    pub const fn node_key(&self) -> NodeKey {
+        NodeKey { pc: self.pc, number: self.number }
     }
 
-    /// Returns the index of the path with a key, or [`LEAVE`].
+    /// Returns the index of the edge with a key, or [`LEAVE`].
     #[inline(always)]
     fn way(&self, key: u32) -> usize {
-        let has = |path: &Path| path.key == key && path.cycles != 0;
-        self.paths.iter().position(has).unwrap_or(LEAVE)
+        let has = |edge: &Edge| edge.key == key && edge.cycles != 0;
+        self.edges.iter().position(has).unwrap_or(LEAVE)
     }
 
-    /// Returns the index of a branch's path, or [`LEAVE`]: 0 if not taken, 1 if taken.
+    /// Returns the index of a branch's edge, or [`LEAVE`]: 0 if not taken, 1 if taken.
     #[inline(always)]
     const fn branch(&self, taken: bool) -> usize {
-        if self.paths[taken as usize].cycles == 0 { LEAVE } else { taken as usize }
+        if self.edges[taken as usize].cycles == 0 { LEAVE } else { taken as usize }
     }
 
-    /// Returns the spot that a path leads to.
-    pub fn behind(&self, path: &Path) -> Spot {
+    /// Returns the node key that an edge leads to.
+    pub fn successor_key(&self, edge: &Edge) -> NodeKey {
         let next = self.pc.wrapping_add(self.it.size.into());
         let target = self.pc.wrapping_add(self.it.imm as u32);
         let pc = match self.it.op {
             Op::Jump => target,
-            Op::Branch(_) if path.key != 0 => target,
-            Op::JumpRegister => path.key,
+            Op::Branch(_) if edge.key != 0 => target,
+            Op::JumpRegister => edge.key,
             _ => next,
         };
-        Spot { pc, number: path.to }
+        NodeKey { pc, number: edge.to }
     }
 
-    /// Adds a path. If all slots are used, it replaces the oldest path.
-    fn lead(&mut self, path: Path) {
-        let free = self.paths.iter().position(|path| path.cycles == 0);
+    /// Adds an edge. If all slots are used, it replaces the oldest edge.
+    fn add_edge(&mut self, edge: Edge) {
+        let free = self.edges.iter().position(|edge| edge.cycles == 0);
         let at = match (self.it.op, free) {
-            (Op::Branch(_), _) => path.key as usize & 1,
+            (Op::Branch(_), _) => edge.key as usize & 1,
             (_, Some(free)) => free,
             (_, None) => {
-                self.oldest = (self.oldest + 1) % PATHS as u8;
+                self.oldest = (self.oldest + 1) % EDGES as u8;
                 usize::from(self.oldest)
             }
         };
-        self.paths[at] = path;
-        self.most = self.most.max(path.cycles);
+        self.edges[at] = edge;
+        self.most = self.most.max(edge.cycles);
     }
 }
 
@@ -129,9 +129,9 @@ pub struct Graph {
     /// For each node, the block that begins there or the countdown to it.
     pub starts: Vec<Start>,
     pub blocks: Blocks,
-    spots: Map<Spot, u32>,
-    /// Paths of indirect jumps by node and target, because a node holds only [`PATHS`] of them.
-    jumps: Map<(u32, u32), Path>,
+    keys: Map<NodeKey, u32>,
+    /// Paths of indirect jumps by node and target, because a node holds only [`EDGES`] of them.
+    jumps: Map<(u32, u32), Edge>,
     /// Addresses of instructions that are always executed on the slow path, in ascending order.
     marks: Vec<u32>,
     /// The landmarks of an observer that observes the run only at these, if there is one.
@@ -153,7 +153,7 @@ impl Graph {
         self.nodes.clear();
         self.starts.clear();
         self.blocks.clear();
-        self.spots.clear();
+        self.keys.clear();
         self.jumps.clear();
     }
 
@@ -197,13 +197,13 @@ impl Graph {
         self.is_used = true;
     }
 
-    /// Returns the node at a spot, if there is one.
-    pub fn find(&self, spot: Spot) -> Option<u32> {
-        self.spots.get(&spot).copied()
+    /// Returns the node at a node key, if there is one.
+    pub fn find(&self, node_key: NodeKey) -> Option<u32> {
+        self.keys.get(&node_key).copied()
     }
 
     /// Records an instruction's passage from a numbered state.
-    pub fn note(&mut self, it: &Instruction, demand: &Demand, from: u32, led: Led) {
+    pub fn note(&mut self, it: &Instruction, demand: &Demand, from: u32, result: PassageResult) {
         if !self.is_used || self.marks.binary_search(&demand.pc).is_ok() {
             return;
         }
@@ -214,13 +214,13 @@ impl Graph {
         if self.nodes.len() >= MOST || self.jumps.len() >= MOST {
             self.forget();
         }
-        let spot = Spot { pc: demand.pc, number: from };
-        let at = *self.spots.entry(spot).or_insert(self.nodes.len() as u32);
+        let node_key = NodeKey { pc: demand.pc, number: from };
+        let at = *self.keys.entry(node_key).or_insert(self.nodes.len() as u32);
         if at as usize == self.nodes.len() {
-            let (it, pc, number) = (*it, spot.pc, spot.number);
-            let paths = [NOWHERE; PATHS];
-            let (forks, hits) = (false, [0; PATHS]);
-            self.nodes.push(Node { run, it, pc, number, most: 0, oldest: 0, forks, hits, paths });
+            let (it, pc, number) = (*it, node_key.pc, node_key.number);
+            let edges = [NOWHERE; EDGES];
+            let (forks, hits) = (false, [0; EDGES]);
+            self.nodes.push(Node { run, it, pc, number, most: 0, oldest: 0, forks, hits, edges });
             self.starts.push(Start::NEW);
         }
         let Some(node) = self.nodes.get_mut(at as usize) else { return };
@@ -228,31 +228,31 @@ impl Graph {
             return;
         }
         let waits = demand.access.all_waits();
-        let path = Path { key, next: NONE, to: led.to, waits, cycles: led.cycles };
-        node.lead(path);
+        let edge = Edge { key, next: NONE, to: result.to, waits, cycles: result.cycles };
+        node.add_edge(edge);
         if it.op == Op::JumpRegister {
-            self.jumps.insert((at, key), path);
+            self.jumps.insert((at, key), edge);
         }
     }
 
-    /// Links a node's path to the next node, and returns that node.
+    /// Links a node's edge to the next node, and returns that node.
     ///
     /// # Errors
     ///
-    /// Fails with the spot that the path leads to if there is no node there, and with `None` if
-    /// there is no such path.
-    pub fn link(&mut self, at: u32, way: usize) -> Result<u32, Option<Spot>> {
+    /// Fails with the node key that the edge leads to if there is no node there, and with `None` if
+    /// there is no such edge.
+    pub fn link(&mut self, at: u32, way: usize) -> Result<u32, Option<NodeKey>> {
         let node = self.nodes.get(at as usize).ok_or(None)?;
-        let path = node.paths.get(way).ok_or(None)?;
-        let spot = node.behind(path);
-        let next = self.find(spot).ok_or(Some(spot))?;
+        let edge = node.edges.get(way).ok_or(None)?;
+        let node_key = node.successor_key(edge);
+        let next = self.find(node_key).ok_or(Some(node_key))?;
         if let Some(node) = self.nodes.get_mut(at as usize) {
-            node.paths[way].next = next;
+            node.edges[way].next = next;
         }
         Ok(next)
     }
 
-    /// Restores the path of an indirect jump that another path has replaced. Returns whether there
+    /// Restores the edge of an indirect jump that another edge has replaced. Returns whether there
     /// was one.
     pub fn recall(&mut self, at: u32, hart: &Hart) -> bool {
         let Some(node) = self.nodes.get_mut(at as usize) else { return false };
@@ -263,9 +263,9 @@ impl Graph {
         if node.way(target) != LEAVE {
             return false;
         }
-        let path = self.jumps.get(&(at, target));
-        path.is_some_and(|path| {
-            node.lead(*path);
+        let edge = self.jumps.get(&(at, target));
+        edge.is_some_and(|edge| {
+            node.add_edge(*edge);
             true
         })
     }

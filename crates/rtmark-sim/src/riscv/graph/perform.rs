@@ -114,7 +114,7 @@ pub fn calculate(hart: &mut Hart, it: &Instruction, may: impl FnOnce(u32) -> boo
     true
 }
 
-/// Executes a division, if one of the same duration has a path at this node.
+/// Executes a division, if one of the same duration has an edge at this node.
 fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let Op::Divide(operation) = node.it.op else { return LEAVE };
     let way = node.way(exec::calculation(hart, &node.it).unwrap_or(0).into());
@@ -133,13 +133,13 @@ const WIDTHS: [Width; 5] =
 fn read<const BYTES: usize>(system: &mut System, address: u32) -> Option<([u8; BYTES], u8)> {
     match system.bus.ram_load(address) {
         Some(bytes) => Some((bytes, system.ports.data)),
-        None => read_elsewhere(system, address),
+        None => read_slow(system, address),
     }
 }
 
 /// Reads bytes outside the RAM that has the fast path. Returns them with their wait states.
 #[inline(never)]
-pub fn read_elsewhere<const BYTES: usize>(
+pub fn read_slow<const BYTES: usize>(
     system: &mut System,
     address: u32,
 ) -> Option<([u8; BYTES], u8)> {
@@ -182,7 +182,7 @@ fn load<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -
 }
 
 /// Writes to a memory with constant wait states, if no code may have been executed from there.
-/// Returns the node's path, or [`LEAVE`].
+/// Returns the node's edge, or [`LEAVE`].
 #[inline(always)]
 fn write<const BYTES: usize>(
     system: &mut System,
@@ -195,7 +195,7 @@ fn write<const BYTES: usize>(
         return way;
     }
     let mut way = LEAVE;
-    let is_written = write_elsewhere(system, address, bytes, |waits| {
+    let is_written = write_slow(system, address, bytes, |waits| {
         way = node.way(waits.into());
         way != LEAVE
     });
@@ -205,7 +205,7 @@ fn write<const BYTES: usize>(
 /// Stores bytes outside the RAM that has the fast path, if `may` accepts their wait states and no
 /// code may have been executed from there. Returns whether it did.
 #[inline(never)]
-pub fn write_elsewhere<const BYTES: usize>(
+pub fn write_slow<const BYTES: usize>(
     system: &mut System,
     address: u32,
     bytes: [u8; BYTES],

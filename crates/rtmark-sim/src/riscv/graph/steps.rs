@@ -21,9 +21,9 @@ pub struct Step {
     pub value: u32,
 }
 
-/// An instruction without a code of its own, and the key of the path that its block follows.
+/// An instruction without a code of its own, and the key of the edge that its block follows.
 #[derive(Clone, Copy, Debug)]
-pub struct Rare {
+pub struct RareStep {
     pub it: Instruction,
     pub key: u32,
 }
@@ -94,7 +94,7 @@ fn load_elsewhere<const N: usize>(
     address: u32,
     expected: u8,
 ) -> Option<[u8; N]> {
-    let (bytes, waits) = perform::read_elsewhere(system, address)?;
+    let (bytes, waits) = perform::read_slow(system, address)?;
     (waits == expected).then_some(bytes)
 }
 
@@ -105,14 +105,14 @@ fn store_elsewhere<const N: usize>(
     bytes: [u8; N],
     expected: u8,
 ) -> bool {
-    perform::write_elsewhere(system, address, bytes, |waits| waits == expected)
+    perform::write_slow(system, address, bytes, |waits| waits == expected)
 }
 
 /// Executes an instruction without a code of its own, if it takes the cycles that the block
 /// expects. Returns whether it did.
 #[inline(never)]
-fn perform_rare(rare: Option<&Rare>, hart: &mut Hart) -> bool {
-    rare.is_some_and(|Rare { it, key }| perform::calculate(hart, it, |cycles| cycles == *key))
+fn perform_rare(rare: Option<&RareStep>, hart: &mut Hart) -> bool {
+    rare.is_some_and(|RareStep { it, key }| perform::calculate(hart, it, |cycles| cycles == *key))
 }
 
 macro_rules! codes {
@@ -169,11 +169,11 @@ macro_rules! codes {
         /// block ends in a branch that is taken. Otherwise returns the index of the first step
         /// whose check failed, which has had no effect.
         #[inline(never)]
-        pub fn run(steps: &[Step], rare: &[Rare], hart: &mut Hart, system: &mut System) -> usize {
+        pub fn run(steps: &[Step], rare: &[RareStep], hart: &mut Hart, system: &mut System) -> usize {
             let mut left = steps.iter();
             while let Some(step) = left.next() {
                 let fork = |holds: bool| steps.len() + usize::from(holds);
-                let goes_on = match step.code {
+                let continues = match step.code {
                     $(
                         Code::$registers => {
                             let (a, b) = (hart.get(step.b), hart.get(step.c));
@@ -222,7 +222,7 @@ macro_rules! codes {
                     }
                     Code::Rare => perform_rare(rare.get(step.value as usize), hart),
                 };
-                if !goes_on {
+                if !continues {
                     return steps.len() - left.len() - 1;
                 }
             }

@@ -15,7 +15,7 @@ const A0: u8 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MicroOp {
     /// What it does, as an instruction of its own.
-    pub does: Instruction,
+    pub instruction: Instruction,
     pub place: Sequence,
 }
 
@@ -92,15 +92,15 @@ pub fn micro_op(whole: &Instruction, number: u8) -> MicroOp {
     }
 }
 
-const fn step(does: Instruction, place: Sequence) -> MicroOp {
-    MicroOp { does, place }
+const fn step(instruction: Instruction, place: Sequence) -> MicroOp {
+    MicroOp { instruction, place }
 }
 
 fn stack_op(whole: &Instruction, at: i32) -> MicroOp {
     let (count, adjust) = (registers(whole.imm & 15), adjustment(whole.imm));
     let moved = |op, base| {
         let (register, imm) = (at_place(at), base - 4 * (count - at));
-        let does = match op {
+        let instruction = match op {
             Op::Push => Instruction {
                 op: Op::Store(Width::Word),
                 rd: 0,
@@ -118,7 +118,7 @@ fn stack_op(whole: &Instruction, at: i32) -> MicroOp {
                 size: 2,
             },
         };
-        step(does, Sequence::More)
+        step(instruction, Sequence::More)
     };
     let back = Instruction { op: Op::JumpRegister, rd: 0, rs1: RA, rs2: 0, imm: 0, size: 2 };
     match (whole.op, at - count) {

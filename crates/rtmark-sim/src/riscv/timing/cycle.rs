@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sleep {
     #[default]
-    No,
+    Awake,
     /// WFI.
     Interrupt,
     /// `h3.block`.
@@ -13,7 +13,7 @@ pub enum Sleep {
 
 /// The state of the rest of the core, as far as the pipeline sees it in a cycle.
 #[derive(Clone, Copy, Debug)]
-pub struct Around {
+pub struct CycleInputs {
     /// An interrupt is pending, enabled, and not masked.
     pub interrupt: bool,
     /// An interrupt is pending and enabled: it ends a sleep, masked or not.
@@ -23,12 +23,12 @@ pub struct Around {
     /// The target of a trap entered in this cycle.
     pub vector: u32,
     /// How deep sleeps may be (MSLEEP).
-    pub depth: Depth,
+    pub depth: SleepDepth,
 }
 
 /// How deep the core sleeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Depth {
+pub struct SleepDepth {
     pub clock_gated: bool,
     pub powered_down: bool,
     pub also_on_block: bool,
@@ -36,7 +36,7 @@ pub struct Depth {
 
 /// What has happened in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Happened {
+pub struct CycleOutcome {
     pub event: Event,
     /// MINSTRET is incremented. That also counts the instruction that a trap removes from stage X
     /// in a cycle in which it could have left (RTL traces).

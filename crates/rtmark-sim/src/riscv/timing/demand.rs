@@ -18,7 +18,7 @@ pub struct Demand {
     /// Cycles for which the multiplier or divider is busy after the first.
     pub calculates: Option<u8>,
     /// Whether it raises an exception, or returns from one, in stage M.
-    pub excepts: Excepts,
+    pub raises: ExceptionOutcome,
     pub sleep: Sleep,
     /// Whether it is the last micro-operation of its instruction.
     pub last: bool,
@@ -31,14 +31,14 @@ pub struct Demand {
 pub enum Access {
     None,
     /// With the wait states of the address, and the response there.
-    Load(u8, Answer),
-    Store(u8, Answer),
-    LoadReserved(u8, Answer),
+    Load(u8, BusResponse),
+    Store(u8, BusResponse),
+    LoadReserved(u8, BusResponse),
     /// A store-conditional makes no access if its reservation is gone.
-    StoreConditional(Option<(u8, Answer)>),
+    StoreConditional(Option<(u8, BusResponse)>),
     Atomic(u8),
     /// A load or store across a word boundary, as two transfers.
-    Split([(u8, Answer); 2]),
+    Split([(u8, BusResponse); 2]),
 }
 
 impl Access {
@@ -68,7 +68,7 @@ impl Access {
 
 /// The response of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Answer {
+pub enum BusResponse {
     Okay,
     /// With an error, which takes two cycles (IHI 0033, 5.1.3).
     Error,
@@ -93,7 +93,7 @@ pub enum Flow {
 
 /// Whether an instruction ends in an exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Excepts {
+pub enum ExceptionOutcome {
     No,
     /// It counts as retired: ECALL, EBREAK, MRET.
     Retired,

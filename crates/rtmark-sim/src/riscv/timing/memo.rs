@@ -5,8 +5,8 @@
 //! it led to which, and in how many cycles. This changes no figure: it stores what
 //! [`Pipeline::pass`] has returned.
 
-use super::cycle::{Around, Depth, Event, Sleep};
-use super::demand::{Access, Answer, Demand, Excepts, Flow};
+use super::cycle::{CycleInputs, Event, Sleep, SleepDepth};
+use super::demand::{Access, BusResponse, Demand, ExceptionOutcome, Flow};
 use super::{Memory, Pipeline};
 use crate::timing::memo::map::Map;
 
@@ -33,7 +33,7 @@ struct Passage {
 
 /// The result of a passage.
 #[derive(Clone, Copy, Debug)]
-pub struct Led {
+pub struct PassageResult {
     /// The number of the state after the instruction.
     pub to: u32,
     /// Cycles up to the one in which the instruction leaves stage X, inclusive.
@@ -61,7 +61,8 @@ impl Default for Memo {
 /// Returns the part of a demand that its instruction does not determine: whether it branches, where
 /// it jumps to, and how memory responds. Returns `None` if the passage must not be kept.
 pub fn variant(x: &Demand) -> Option<u32> {
-    if x.excepts != Excepts::No || x.sleep != Sleep::No || !x.last || x.holds_interrupts {
+    if x.raises != ExceptionOutcome::No || x.sleep != Sleep::Awake || !x.last || x.holds_interrupts
+    {
         return None;
     }
     Some(match (x.flow, x.access) {
@@ -70,14 +71,14 @@ pub fn variant(x: &Demand) -> Option<u32> {
         (_, Access::StoreConditional(None)) => u32::MAX,
         (
             _,
-            Access::Load(waits, Answer::Okay)
-            | Access::Store(waits, Answer::Okay)
-            | Access::LoadReserved(waits, Answer::Okay)
-            | Access::StoreConditional(Some((waits, Answer::Okay)))
+            Access::Load(waits, BusResponse::Okay)
+            | Access::Store(waits, BusResponse::Okay)
+            | Access::LoadReserved(waits, BusResponse::Okay)
+            | Access::StoreConditional(Some((waits, BusResponse::Okay)))
             | Access::Atomic(waits),
         ) => u32::from(waits),
         // Distinct from accesses that are not split.
-        (_, Access::Split([(first, Answer::Okay), (second, Answer::Okay)])) => {
+        (_, Access::Split([(first, BusResponse::Okay), (second, BusResponse::Okay)])) => {
             1 << 16 | u32::from(first) << 8 | u32::from(second)
         }
         (_, Access::None) => u32::from(x.calculates.unwrap_or(0)),
@@ -87,7 +88,7 @@ pub fn variant(x: &Demand) -> Option<u32> {
 
 impl Memo {
     /// Returns a placeholder that is never queried, for while the memo is lent.
-    pub fn hollow() -> Self {
+    pub fn placeholder() -> Self {
         Self { states: Vec::new(), numbers: Map::default(), passages: Vec::new() }
     }
 
@@ -121,25 +122,30 @@ impl Memo {
 
     /// Returns the passage of an instruction from a state without a trap, or `None` if it cannot be
     /// kept.
-    pub fn pass(&mut self, from: u32, x: &Demand, memory: &mut impl Memory) -> Option<Led> {
+    pub fn passage(
+        &mut self,
+        from: u32,
+        x: &Demand,
+        memory: &mut impl Memory,
+    ) -> Option<PassageResult> {
         let variant = variant(x)?;
         let place = x.pc as usize / 2 % PLACES;
         let same = |known: &&Passage| {
             (known.pc, known.variant, known.from) == (x.pc, variant, from) && known.cycles != 0
         };
         if let Some(known) = self.passages[place].iter().find(same) {
-            return Some(Led { to: known.to, cycles: known.cycles });
+            return Some(PassageResult { to: known.to, cycles: known.cycles });
         }
         let mut state = *self.state(from)?;
-        let quiet = Around {
+        let quiet = CycleInputs {
             interrupt: false,
             wakes: false,
             unblocked: false,
             vector: 0,
-            depth: Depth::default(),
+            depth: SleepDepth::default(),
         };
         let cycles =
-            (1..MAX_CYCLES).find_map(|cycle| match state.pass(x, &quiet, memory).event {
+            (1..MAX_CYCLES).find_map(|cycle| match state.advance(x, &quiet, memory).event {
                 Event::Stays | Event::JumpsAhead => None,
                 Event::Leaves => Some(Some(cycle)),
                 _ => Some(None),
@@ -147,6 +153,6 @@ impl Memo {
         let to = self.number(&state);
         self.passages[place].rotate_right(1);
         self.passages[place][0] = Passage { pc: x.pc, variant, from, to, cycles };
-        Some(Led { to, cycles })
+        Some(PassageResult { to, cycles })
     }
 }

@@ -13,9 +13,9 @@ pub mod memo;
 mod pipeline;
 pub mod port;
 
-pub use cycle::{Around, Depth, Sleep};
+pub use cycle::{CycleInputs, Sleep, SleepDepth};
 pub use demand::{Access, Demand, Flow};
-pub use memo::{Led, Memo};
+pub use memo::{Memo, PassageResult};
 pub use pipeline::Pipeline;
 use port::Port;
 

@@ -1,7 +1,7 @@
 //! The pipeline of any core.
 
 use super::super::rules::Stages;
-use super::cycle::{Around, Happened};
+use super::cycle::{CycleInputs, CycleOutcome};
 use super::{Demand, Memory, hazard3, ibex};
 
 /// A pipeline's state at the beginning of a cycle.
@@ -22,18 +22,23 @@ impl Pipeline {
 
     /// Advances by one cycle, with `x` the instruction in the stage that executes or on its way
     /// there.
-    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
+    pub fn advance(
+        &mut self,
+        x: &Demand,
+        cycle_inputs: &CycleInputs,
+        memory: &mut impl Memory,
+    ) -> CycleOutcome {
         match self {
-            Self::Hazard3(pipeline) => pipeline.pass(x, around, memory),
-            Self::Ibex(pipeline) => pipeline.pass(x, around, memory),
+            Self::Hazard3(pipeline) => pipeline.advance(x, cycle_inputs, memory),
+            Self::Ibex(pipeline) => pipeline.advance(x, cycle_inputs, memory),
         }
     }
 
     /// Returns whether anything but instructions is in progress: a sleep or a trap.
-    pub fn is_unusual(&self) -> bool {
+    pub fn has_sleep_or_trap(&self) -> bool {
         match self {
-            Self::Hazard3(pipeline) => pipeline.is_unusual(),
-            Self::Ibex(pipeline) => pipeline.is_unusual(),
+            Self::Hazard3(pipeline) => pipeline.has_sleep_or_trap(),
+            Self::Ibex(pipeline) => pipeline.has_sleep_or_trap(),
         }
     }
 

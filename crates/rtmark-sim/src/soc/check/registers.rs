@@ -20,7 +20,7 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
             }
             (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
             (PeripheralKind::Registers, _) => "register must name a register of the block",
-            (kind, register) if kind.knows_its_pins() => match register {
+            (kind, register) if kind.determines_its_pins() => match register {
                 None => continue,
                 Some(_) => "leave out register, which its kind determines",
             },

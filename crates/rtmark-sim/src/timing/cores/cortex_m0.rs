@@ -13,7 +13,7 @@ pub const RULES: Rules = Rules {
     divide: |_, _, _| 0,
     double_extra: |_, _| 0,
     unaligned_load: 0,
-    foresees: false,
+    predicts_branches: false,
     long_multiply: |_, _, _| 0,
     // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its own cycle.
     refill: 2,

@@ -9,15 +9,15 @@ use crate::timing::classify::{Multiplier, classify};
 use crate::timing::{Classify, Interruptible, Rules};
 
 pub const RULES: Rules = Rules {
-    classify: Some(Classify::Pipeline(|slot, behind| {
-        classify(slot, behind, Multiplier::Iterative)
+    classify: Some(Classify::Pipeline(|slot, following| {
+        classify(slot, following, Multiplier::Iterative)
     })),
     cost: |_| 0,
     skip: 0,
     divide,
     double_extra: |_, _| 0,
     unaligned_load: 0,
-    foresees: false,
+    predicts_branches: false,
     long_multiply,
     refill: 0,
     refill_loaded: 0,

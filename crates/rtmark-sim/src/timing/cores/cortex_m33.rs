@@ -8,7 +8,7 @@
 //!
 //! | rule | implemented in |
 //! |---|---|
-//! | two 16-bit instructions pair if the second is NOP, IT or a branch | [`takes`], [`second`] |
+//! | two 16-bit instructions pair if the second is NOP, IT or a branch | [`second_slot`], [`second`] |
 //! | a taken branch takes 2 cycles, 1 in the second slot, unless the first sets flags | [`REFILL`], `Issue::issue_second` |
 //! | load to use 2; to the data of a store and to an accumulator 1 | [`classify`], `Issue::comes_late_for` |
 //! | shifted operands and constants, extend-and-add, products, DSP: a result one cycle late; sums of products take it in time | [`calculation`], [`multiplication`] |
@@ -61,7 +61,7 @@
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 use crate::timing::issue::{
-    Adds, Flags, IssueFloat, IssueInstruction, Leads, Second, Source, Takes,
+    Continuation, Flags, IssueFloat, IssueInstruction, LateAddend, Second, SecondSlot, Source,
 };
 use crate::timing::{Classify, Rules};
 
@@ -73,7 +73,7 @@ pub const RULES: Rules = Rules {
     divide: cortex_m3::divide,
     double_extra: |_, _| 0,
     unaligned_load: 0,
-    foresees: false,
+    predicts_branches: false,
     long_multiply: |_, _, _| 0,
     refill: 0,
     refill_loaded: 0,
@@ -108,8 +108,11 @@ const fn single(register: u8) -> u32 {
 pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
-    let plain =
-        IssueInstruction { takes: takes(slot), second: second(slot), ..IssueInstruction::PLAIN };
+    let plain = IssueInstruction {
+        second_slot: second_slot(slot),
+        second: second(slot),
+        ..IssueInstruction::PLAIN
+    };
     match op.group() {
         Group::Immediate | Group::Register | Group::Shifted | Group::Shift => {
             calculation(slot, halves, plain)
@@ -131,8 +134,8 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
         }
         Group::LoadPc => {
             let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
-            let leads = Leads::Away(REFILL_LOADED);
-            IssueInstruction { reads: address(slot), writes: base, leads, ..plain }
+            let continuation = Continuation::Elsewhere(REFILL_LOADED);
+            IssueInstruction { reads: address(slot), writes: base, continuation, ..plain }
         }
         Group::StoreImmediate | Group::Store => {
             let base = if op.moves_base() { n } else { 0 };
@@ -152,25 +155,39 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
         Group::Exclusive if op == Op::Clrex => plain,
         Group::Exclusive => IssueInstruction { cycles: 2, reads: n, writes: d, ..plain },
         Group::Branch => match op {
-            Op::B => IssueInstruction { leads: Leads::Away(REFILL), ..plain },
-            Op::Cbz | Op::Cbnz => {
-                IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
-            }
-            _ => IssueInstruction { leads: Leads::ByFlags(REFILL), ..plain },
+            Op::B => IssueInstruction { continuation: Continuation::Elsewhere(REFILL), ..plain },
+            Op::Cbz | Op::Cbnz => IssueInstruction {
+                reads: n,
+                continuation: Continuation::Elsewhere(REFILL),
+                ..plain
+            },
+            _ => IssueInstruction { continuation: Continuation::ByFlags(REFILL), ..plain },
         },
-        Group::Call => IssueInstruction { writes: bit(14), leads: Leads::Away(REFILL), ..plain },
+        Group::Call => IssueInstruction {
+            writes: bit(14),
+            continuation: Continuation::Elsewhere(REFILL),
+            ..plain
+        },
         Group::BranchRegister => {
             let writes = if op == Op::BlxR { bit(14) } else { 0 };
             let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
-            IssueInstruction { reads, writes, leads: Leads::Away(REFILL), ..plain }
+            IssueInstruction {
+                reads,
+                writes,
+                continuation: Continuation::Elsewhere(REFILL),
+                ..plain
+            }
         }
         Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
-            IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
+            IssueInstruction { reads: n, continuation: Continuation::Elsewhere(REFILL), ..plain }
         }
         // No figure is published: assumed to take four cycles in all, as in the Cortex-M4.
-        Group::BranchTable => {
-            IssueInstruction { cycles: 2, reads: n | m, leads: Leads::Away(2), ..plain }
-        }
+        Group::BranchTable => IssueInstruction {
+            cycles: 2,
+            reads: n | m,
+            continuation: Continuation::Elsewhere(2),
+            ..plain
+        },
         Group::Barrier => IssueInstruction { cycles: 2, ..plain },
         Group::SpecialRegister if op == Op::Mrs => {
             IssueInstruction { cycles: 2, writes: d, ..plain }
@@ -184,17 +201,17 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
 
 /// Returns what may be issued together with an instruction: with one of 16 bits that calculates,
 /// loads or stores, a NOP, an IT or a branch; with a NOP, only an IT or a branch.
-fn takes(slot: &Slot) -> Takes {
+fn second_slot(slot: &Slot) -> SecondSlot {
     if slot.size() != 2 {
-        return Takes::Nothing;
+        return SecondSlot::Nothing;
     }
     match slot.op.group() {
-        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => Takes::Any,
-        Group::Bits | Group::Multiply => Takes::Any,
-        Group::Load | Group::StoreImmediate | Group::Store => Takes::Any,
-        Group::List if !slot.is_indirect() => Takes::Any,
-        Group::Hint if slot.op == Op::Nop => Takes::BranchOrIt,
-        _ => Takes::Nothing,
+        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => SecondSlot::Any,
+        Group::Bits | Group::Multiply => SecondSlot::Any,
+        Group::Load | Group::StoreImmediate | Group::Store => SecondSlot::Any,
+        Group::List if !slot.is_indirect() => SecondSlot::Any,
+        Group::Hint if slot.op == Op::Nop => SecondSlot::BranchOrIt,
+        _ => SecondSlot::Nothing,
     }
 }
 
@@ -265,8 +282,8 @@ fn calculation(slot: &Slot, halves: [u16; 2], plain: IssueInstruction) -> IssueI
 
 fn extend_and_add(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
-    let (adds, source) = (Adds::Extended, Source::Sum);
-    IssueInstruction { reads: m, addend: n, adds, writes: d, late: d, source, ..plain }
+    let (late_addend, source) = (LateAddend::Extended, Source::Sum);
+    IssueInstruction { reads: m, addend: n, late_addend, writes: d, late: d, source, ..plain }
 }
 
 /// Products, sums of products, and other operations on parts of words.
@@ -314,7 +331,11 @@ fn list(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
         reads: base,
         writes: loaded | base,
         late: loaded & last,
-        leads: if jumps { Leads::Away(REFILL_LOADED) } else { Leads::On },
+        continuation: if jumps {
+            Continuation::Elsewhere(REFILL_LOADED)
+        } else {
+            Continuation::Next
+        },
         ..plain
     }
 }

@@ -11,7 +11,9 @@ use crate::timing::{Classify, Interruptible, Rules};
 /// The Cortex-M4's rules: the pipeline, the divider (measured on a CC2652) and the exceptions (DDI
 /// 0439, 3.9) are the Cortex-M3's; the multiplier takes one cycle.
 pub const RULES: Rules = Rules {
-    classify: Some(Classify::Pipeline(|slot, behind| classify(slot, behind, Multiplier::Single))),
+    classify: Some(Classify::Pipeline(|slot, following| {
+        classify(slot, following, Multiplier::Single)
+    })),
     long_multiply: |_, _, _| 0,
     // 29 cycles for entry and 27 for return with the floating-point registers.
     fp_frame: 17,

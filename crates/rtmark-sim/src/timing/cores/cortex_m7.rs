@@ -50,7 +50,7 @@ pub const RULES: Rules = Rules {
     long_multiply: |_, _, _| 0,
     double_extra,
     unaligned_load: 3,
-    foresees: true,
+    predicts_branches: true,
     refill: 0,
     refill_loaded: 0,
     entry: 12,

@@ -51,10 +51,10 @@ struct Older {
 
 /// How an instruction was reached from the newest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
-    Foreseen,
+pub enum PredictionResult {
+    Correct,
     /// The newest instruction is a mispredicted branch.
-    Unforeseen,
+    Mispredicted,
 }
 
 /// The state that the next instruction encounters. Cycles count from the issue of the newest
@@ -99,9 +99,9 @@ impl Dual {
         &mut self,
         instruction: &DualInstruction,
         condition: Condition,
-        came: Came,
+        prediction: PredictionResult,
     ) -> u32 {
-        if came == Came::Unforeseen {
+        if prediction == PredictionResult::Mispredicted {
             self.next += self.penalty;
             self.older = None;
         }
@@ -290,7 +290,7 @@ impl Dual {
 
     /// Returns the cycles that the older of a pair still takes once the younger one has been
     /// issued.
-    pub const fn rest_of_first(&self) -> u32 {
+    pub const fn first_remaining_cycles(&self) -> u32 {
         if self.is_younger { self.next as u32 } else { 0 }
     }
 }

@@ -50,7 +50,7 @@ impl Predictor {
     /// Returns whether a branch to this target is predicted, and would teach the buffer nothing
     /// new.
     #[inline(always)]
-    pub fn is_sure(&self, branch: u32, target: u32) -> bool {
+    pub fn is_certain(&self, branch: u32, target: u32) -> bool {
         let Some(known) = self.known.get(place(branch)) else { return true };
         if target == NOT_TAKEN {
             return known.branch != branch || known.counter == 0;
@@ -86,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_branch_is_learnt_and_forgotten_by_halves() {
+    fn the_predictor_learns_and_forgets_branches_gradually() {
         let mut predictor = Predictor::new();
         let (branch, target) = (0x1000, 0x2000);
-        assert!(predictor.is_sure(branch, NOT_TAKEN) && !predictor.is_sure(branch, target));
+        assert!(predictor.is_certain(branch, NOT_TAKEN) && !predictor.is_certain(branch, target));
         assert!(!predictor.learn(branch, target));
         assert!(predictor.learn(branch, target));
-        assert!(predictor.is_sure(branch, target));
+        assert!(predictor.is_certain(branch, target));
         // Another target is not predicted the first time.
         assert!(!predictor.learn(branch, 0x3000));
         assert!(predictor.learn(branch, 0x3000));
@@ -102,7 +102,7 @@ mod tests {
         for foreseen in [false, false, true, true] {
             assert_eq!(predictor.learn(branch, NOT_TAKEN), foreseen);
         }
-        assert!(predictor.is_sure(branch, NOT_TAKEN));
+        assert!(predictor.is_certain(branch, NOT_TAKEN));
         // A branch with the same entry displaces it.
         let other = branch + 2 * PLACES as u32;
         assert!(!predictor.learn(other, target));
@@ -111,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn a_core_without_one_foresees_all() {
+    fn cores_without_a_predictor_never_mispredict() {
         let mut none = Predictor::default();
-        assert!(none.is_sure(0x1000, 0x2000) && none.learn(0x1000, 0x2000));
+        assert!(none.is_certain(0x1000, 0x2000) && none.learn(0x1000, 0x2000));
     }
 }

@@ -5,7 +5,7 @@
 
 mod condition;
 
-pub use self::condition::{CacheCondition, LineCame, Need, Used};
+pub use self::condition::{CacheCondition, CacheUse, LineCondition, LineInserted};
 
 /// A number that no line has, since none begins so far up.
 pub const NO_LINE: u32 = u32::MAX;
@@ -156,7 +156,7 @@ pub struct ManyLines {
     hashed: [Hashed; HASHES],
     uses: u64,
     /// The count of uses when the last line was inserted.
-    came: u64,
+    prediction: u64,
     /// The number of these contents, unique among the machines that share code; zero if they have
     /// none.
     number: u64,
@@ -192,7 +192,7 @@ impl ManyLines {
             capacity,
             hashed: [EMPTY; HASHES],
             uses: 0,
-            came: 0,
+            prediction: 0,
             number: 0,
         }
     }
@@ -201,7 +201,7 @@ impl ManyLines {
         self.lines.clear();
         self.last_uses = [0; MANY];
         self.hashed = [EMPTY; HASHES];
-        (self.uses, self.came, self.number) = (0, 0, 0);
+        (self.uses, self.prediction, self.number) = (0, 0, 0);
     }
 
     #[inline(always)]
@@ -243,7 +243,7 @@ impl ManyLines {
     #[inline(never)]
     fn insert(&mut self, line: u32) {
         self.uses += 1;
-        (self.came, self.number) = (self.uses, 0);
+        (self.prediction, self.number) = (self.uses, 0);
         let at = if self.lines.len() < self.capacity {
             self.lines.push(line);
             let at = self.lines.len() - 1;

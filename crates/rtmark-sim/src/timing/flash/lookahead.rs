@@ -6,7 +6,9 @@
 //! the same outcome. The engine's fetch plans are built on this.
 
 use super::{LineMemory, Prefetch};
-use crate::timing::flash::cache::{CacheCondition, FewLines, LineCame, Need, Used};
+use crate::timing::flash::cache::{
+    CacheCondition, CacheUse, FewLines, LineCondition, LineInserted,
+};
 
 /// The part of a memory's state that fetching code depends on.
 #[derive(Debug)]
@@ -42,7 +44,7 @@ pub struct Lookahead {
     /// The `most` and `least` of [`FetchState`], which fetches determine while `is_open`.
     left: (u64, u64),
     is_open: bool,
-    needs: Vec<Need>,
+    needs: Vec<LineCondition>,
     few: FewLines,
 }
 
@@ -50,12 +52,12 @@ impl LineMemory {
     /// Returns whether fetches make the core wait and depend only on what [`FetchState`] holds.
     #[inline(always)]
     pub const fn can_look_ahead(&self) -> bool {
-        !self.fetches_at_once() && !self.uses_shared
+        !self.fetches_without_wait() && !self.uses_shared
     }
 
     /// Returns whether the memory is in this state.
     #[inline(always)]
-    pub fn stands(&self, fetch_state: &FetchState, now: u64) -> bool {
+    pub fn matches(&self, fetch_state: &FetchState, now: u64) -> bool {
         let left = self.prefetch.ready.saturating_sub(now);
         self.prefetch.line == fetch_state.ahead
             && self.buffered == fetch_state.buffered
@@ -87,7 +89,7 @@ impl LineMemory {
     /// lines used since the previous point of the same lookahead, up to which the core has waited
     /// `waited` cycles; the fetches began in cycle `began`.
     #[inline(always)]
-    pub fn stand(&mut self, change: &Change, waited: u64, used: &[u8], began: u64) {
+    pub fn restore(&mut self, change: &Change, waited: u64, used: &[u8], began: u64) {
         self.buffered = change.buffered;
         self.instructions.follow(change.few, used);
         if let Some((line, ready)) = change.ahead {
@@ -111,14 +113,14 @@ impl Lookahead {
     /// # Errors
     ///
     /// Fails when a line enters a cache of many lines, which a lookahead does not cover.
-    pub fn enter(&mut self, line: u32, now: u64) -> Result<(u64, Option<u8>), LineCame> {
+    pub fn enter(&mut self, line: u32, now: u64) -> Result<(u64, Option<u8>), LineInserted> {
         let Self { memory, before, .. } = self;
         let kept = memory.instructions.clone();
         let is_ahead = memory.reads_ahead(line);
         if memory.keeps_instructions {
             let asks = !is_ahead && memory.buffered != line;
-            self.needs.extend(asks.then(|| kept.needs(line)).flatten());
-            self.needs.extend(kept.needs_anywhere(line + 1).filter(|_| memory.prefetches));
+            self.needs.extend(asks.then(|| kept.condition_for(line)).flatten());
+            self.needs.extend(kept.presence_condition(line + 1).filter(|_| memory.prefetches));
         }
         let waits = memory.enter(line, now);
         if is_ahead && self.is_open {
@@ -127,11 +129,11 @@ impl Lookahead {
         }
         self.is_open &= memory.prefetch == before.prefetch && !is_ahead;
         match memory.instructions.used_since(&kept)? {
-            Used::Few(few) => {
+            CacheUse::Few(few) => {
                 self.few = few;
                 Ok((waits, None))
             }
-            Used::One(used) => Ok((waits, used)),
+            CacheUse::One(used) => Ok((waits, used)),
         }
     }
 

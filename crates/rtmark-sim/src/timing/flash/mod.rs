@@ -16,7 +16,7 @@ mod lookahead;
 mod near;
 mod slow;
 
-pub use self::cache::LineCame;
+pub use self::cache::LineInserted;
 use self::cache::{LineCache, NO_LINE, SetCache};
 pub use self::lookahead::{Change, FetchState, Lookahead};
 pub use self::near::LineMemories;
@@ -139,7 +139,7 @@ impl LineMemory {
     }
 
     fn settle(&mut self) {
-        self.settles = self.keeps_instructions && self.prefetches && !self.fetches_at_once();
+        self.settles = self.keeps_instructions && self.prefetches && !self.fetches_without_wait();
         let works = [self.keeps_instructions, self.prefetches, self.keeps_data, self.uses_shared];
         self.mode =
             works.iter().fold(self.wait_states as u32, |mode, &on| mode << 1 | u32::from(on));
@@ -212,7 +212,7 @@ impl LineMemory {
 
     /// Returns whether fetching code never makes the core wait, not counting waits that a pipeline
     /// models itself.
-    pub const fn fetches_at_once(&self) -> bool {
+    pub const fn fetches_without_wait(&self) -> bool {
         self.fetch_waits == 0
     }
 
@@ -226,16 +226,16 @@ impl LineMemory {
     /// it.
     #[inline(always)]
     pub fn fetch(&mut self, offset: u32, now: u64) -> u64 {
-        if self.fetches_at_once() { 0 } else { self.enter(offset >> self.line_shift, now) }
+        if self.fetches_without_wait() { 0 } else { self.enter(offset >> self.line_shift, now) }
     }
 
     /// Begins to execute from a line of a memory that reads ahead and caches instructions, if a
     /// single lookup decides how. Returns whether it has begun. If the core has to wait, `wait` is
     /// called with the cycles, and returns whether the core has waited.
     #[inline(always)]
-    pub fn enter_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
+    pub fn try_enter_fast(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         if !self.settles {
-            return self.fetches_at_once();
+            return self.fetches_without_wait();
         }
         if self.prefetch.line == line {
             let waits = self.prefetch.ready.saturating_sub(now);
@@ -253,7 +253,7 @@ impl LineMemory {
             return true;
         }
         let Some(kept) = self.instructions.look_for(line) else {
-            return self.insert_at_once(line, now, wait);
+            return self.insert_fast(line, now, wait);
         };
         if self.buffered != line {
             self.instructions.note_use(kept);
@@ -268,7 +268,7 @@ impl LineMemory {
     /// Begins to execute from a line that a single lookup has not found. In a cache of few lines
     /// such a line is not cached.
     #[inline(always)]
-    fn insert_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
+    fn insert_fast(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         let LineCache::Few(few) = &mut self.instructions else { return false };
         let mut ready = now + 1 + self.wait_states;
         if self.buffered != line {
@@ -345,12 +345,12 @@ impl LineMemory {
     /// Returns whether it has. If the core has to wait, `wait` is called with the cycles, and
     /// returns whether the core has waited.
     #[inline(always)]
-    pub fn read_at_once(&mut self, offset: u32, wait: impl FnOnce(u64) -> bool) -> bool {
+    pub fn try_read_fast(&mut self, offset: u32, wait: impl FnOnce(u64) -> bool) -> bool {
         if self.is_immediate() || self.holds(offset) {
             return true;
         }
         if self.keeps_data {
-            return self.read_kept(offset);
+            return self.read_cached(offset);
         }
         let waits = !self.uses_shared && wait(self.wait_states);
         if waits {
@@ -362,7 +362,7 @@ impl LineMemory {
     /// Reads data at `offset`, which is not in the read buffer, from the data cache. Returns
     /// whether it is cached.
     #[inline(always)]
-    pub fn read_kept(&mut self, offset: u32) -> bool {
+    pub fn read_cached(&mut self, offset: u32) -> bool {
         self.keeps_data && self.data.find(offset >> self.line_shift)
     }
 
@@ -386,7 +386,7 @@ impl LineMemory {
 
     /// Returns the cycles that a read of data at `offset` would wait in a memory with a shared
     /// cache.
-    pub fn read_would_wait(&self, offset: u32) -> u64 {
+    pub fn read_wait(&self, offset: u32) -> u64 {
         let line = offset >> self.line_shift;
         let kept = self.buffered == line
             || self.uses_shared && self.shared.as_ref().is_some_and(|it| it.contains(line));
@@ -431,13 +431,13 @@ mod tests {
     }
 
     #[test]
-    fn every_new_line_waits_without_help() {
+    fn every_new_line_waits_without_prefetch() {
         let mut flash = memory(false, 0);
         assert_eq!([0, 8, 0].map(|offset| flash.fetch(offset, 100)), [3, 3, 3]);
     }
 
     #[test]
-    fn the_next_line_is_read_while_this_one_executes() {
+    fn the_next_line_is_prefetched_during_execution() {
         let mut flash = memory(true, 0);
         assert_eq!(flash.fetch(0, 100), 3);
         // Reading ahead began at 103 and takes four cycles.
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_back_finds_the_cached_line() {
+    fn backward_jumps_hit_the_cached_line() {
         let mut flash = memory(false, 2);
         assert_eq!([0, 8, 0, 8].map(|offset| flash.fetch(offset, 0)), [3, 3, 0, 0]);
         assert_eq!(flash.fetch(16, 0), 3);
@@ -455,13 +455,13 @@ mod tests {
     }
 
     #[test]
-    fn constants_have_a_cache_of_their_own() {
+    fn literals_have_their_own_cache() {
         let mut flash = memory(false, 0);
         assert_eq!([64, 68, 72, 64].map(|offset| flash.read(offset)), [3, 0, 3, 3]);
     }
 
     #[test]
-    fn settings_switch_parts_off_and_on() {
+    fn settings_enable_and_disable_caches_and_prefetch() {
         let mut flash = memory(true, 2);
         flash.set(Setting::Prefetch(Switch::Off));
         flash.set(Setting::InstructionCache(Switch::Off));

@@ -42,7 +42,7 @@ impl LineMemories {
 
     /// Makes the memory at this index the one that code comes from, and returns it.
     #[inline(always)]
-    pub fn approach(&mut self, at: usize) -> &mut LineMemory {
+    pub fn make_near(&mut self, at: usize) -> &mut LineMemory {
         if at != self.at {
             self.change(at);
         }

@@ -3,7 +3,7 @@
 
 /// What may be issued in the second slot after an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Takes {
+pub enum SecondSlot {
     #[default]
     Nothing,
     /// A branch or an IT.
@@ -44,18 +44,18 @@ pub enum Flags {
 
 /// Where execution continues after an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Leads {
+pub enum Continuation {
     #[default]
-    On,
+    Next,
     /// Elsewhere, if it branches, after this many cycles without an instruction.
-    Away(u8),
+    Elsewhere(u8),
     /// Elsewhere if the flags say so, after this many cycles without an instruction.
     ByFlags(u8),
 }
 
 /// The kind of addition of an operand that may come late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Adds {
+pub enum LateAddend {
     #[default]
     Product,
     Extended,
@@ -91,15 +91,15 @@ pub struct IssueInstruction {
     pub moved: u16,
     /// Registers that are added to the result of the first stage.
     pub addend: u16,
-    pub adds: Adds,
+    pub late_addend: LateAddend,
     /// The results, and those of them that are available one cycle later.
     pub writes: u16,
     pub late: u16,
     pub source: Source,
     pub flags: Flags,
     pub reads_carry: bool,
-    pub leads: Leads,
-    pub takes: Takes,
+    pub continuation: Continuation,
+    pub second_slot: SecondSlot,
     pub second: Second,
     pub float: Option<IssueFloat>,
 }
@@ -111,14 +111,14 @@ impl IssueInstruction {
         reads: 0,
         moved: 0,
         addend: 0,
-        adds: Adds::Product,
+        late_addend: LateAddend::Product,
         writes: 0,
         late: 0,
         source: Source::Load,
         flags: Flags::Kept,
         reads_carry: false,
-        leads: Leads::On,
-        takes: Takes::Nothing,
+        continuation: Continuation::Next,
+        second_slot: SecondSlot::Nothing,
         second: Second::Never,
         float: None,
     };
@@ -126,6 +126,11 @@ impl IssueInstruction {
     /// Returns the instruction as it is when skipped in an IT block: a NOP, except that its
     /// encoding still decides what it pairs with.
     pub const fn skipped(self) -> Self {
-        Self { takes: self.takes, second: self.second, leads: self.leads, ..Self::PLAIN }
+        Self {
+            second_slot: self.second_slot,
+            second: self.second,
+            continuation: self.continuation,
+            ..Self::PLAIN
+        }
     }
 }

@@ -13,7 +13,9 @@
 
 mod instruction;
 
-pub use instruction::{Adds, Flags, IssueFloat, IssueInstruction, Leads, Second, Source, Takes};
+pub use instruction::{
+    Continuation, Flags, IssueFloat, IssueInstruction, LateAddend, Second, SecondSlot, Source,
+};
 
 use super::pipeline::Condition;
 
@@ -72,7 +74,7 @@ pub struct Issue {
     /// Cycles beyond that if the newest instruction branches away.
     refill: u8,
     /// The kinds of instruction that may be issued in the second slot after it.
-    takes: Takes,
+    second_slot: SecondSlot,
     /// Whether it sets flags.
     sets_flags: bool,
     /// Whether it is in the second slot itself.
@@ -100,7 +102,7 @@ impl Issue {
     ) -> u32 {
         if taken && self.refill > 0 {
             self.next += self.refill;
-            (self.takes, self.late, self.refill) = (Takes::Nothing, 0, 0);
+            (self.second_slot, self.late, self.refill) = (SecondSlot::Nothing, 0, 0);
         }
         let instruction = match condition {
             Condition::Failed => instruction.skipped(),
@@ -117,10 +119,10 @@ impl Issue {
 
     /// Returns whether an instruction may go in the second slot after the newest one.
     const fn pairs_with(&self, instruction: &IssueInstruction) -> bool {
-        let fits = match self.takes {
-            Takes::Nothing => false,
-            Takes::BranchOrIt => matches!(instruction.second, Second::BranchOrIt),
-            Takes::Any => !matches!(instruction.second, Second::Never),
+        let fits = match self.second_slot {
+            SecondSlot::Nothing => false,
+            SecondSlot::BranchOrIt => matches!(instruction.second, Second::BranchOrIt),
+            SecondSlot::Any => !matches!(instruction.second, Second::Never),
         };
         fits && instruction.reads & self.unready == 0
     }
@@ -132,17 +134,17 @@ impl Issue {
         let cycles = self.next.saturating_sub(1);
         self.pass(cycles);
         self.next = 1;
-        self.refill = self.refill_behind(instruction.leads, is_conditional);
+        self.refill = self.refill_behind(instruction.continuation, is_conditional);
         if self.sets_flags && self.refill > 0 {
             self.refill = self.refill.max(2);
         }
-        (self.takes, self.unready) = (Takes::Nothing, 0);
+        (self.second_slot, self.unready) = (SecondSlot::Nothing, 0);
         (self.sets_flags, self.is_second) = (false, true);
         cycles
     }
 
     fn issue_first(&mut self, instruction: &IssueInstruction, is_conditional: bool) -> u8 {
-        let branches = matches!(instruction.leads, Leads::ByFlags(_))
+        let branches = matches!(instruction.continuation, Continuation::ByFlags(_))
             || instruction.second == Second::BranchOrIt;
         let mut at = self.next;
         // Load to use, and everything else that the third stage does, is a cycle late.
@@ -179,17 +181,18 @@ impl Issue {
             Flags::Set => cycles,
             Flags::SetLate => cycles + 1,
         };
-        self.refill = self.refill_behind(instruction.leads, is_conditional);
-        self.takes = instruction.takes;
-        self.unready = match instruction.takes {
-            Takes::Nothing => 0,
+        self.refill = self.refill_behind(instruction.continuation, is_conditional);
+        self.second_slot = instruction.second_slot;
+        self.unready = match instruction.second_slot {
+            SecondSlot::Nothing => 0,
             _ => still_late | instruction.writes,
         };
         (self.late, self.source) = (instruction.late, instruction.source);
         if self.late == 0 {
             self.source = Source::default();
         }
-        self.sets_flags = instruction.takes != Takes::Nothing && instruction.flags != Flags::Kept;
+        self.sets_flags =
+            instruction.second_slot != SecondSlot::Nothing && instruction.flags != Flags::Kept;
         self.is_second = false;
         at
     }
@@ -198,11 +201,12 @@ impl Issue {
     /// addend in time from a load or another sum; an operand that is extended and added, only from
     /// a sum; an operand moved to the floating-point unit, from anything but memory.
     const fn comes_late_for(&self, instruction: &IssueInstruction) -> bool {
-        let IssueInstruction { reads, moved, addend, adds, .. } = *instruction;
+        let IssueInstruction { reads, moved, addend, late_addend, .. } = *instruction;
         let mut needed = reads;
         if !matches!(
-            (self.source, adds),
-            (Source::Load, Adds::Product) | (Source::Sum, Adds::Product | Adds::Extended)
+            (self.source, late_addend),
+            (Source::Load, LateAddend::Product)
+                | (Source::Sum, LateAddend::Product | LateAddend::Extended)
         ) {
             needed |= addend;
         }
@@ -215,12 +219,12 @@ impl Issue {
     /// Returns the cycles without an instruction after a branch that is issued now. The target of a
     /// branch on flags is issued at least two cycles after the flags are available; the flags of
     /// the previous instruction are available when a branch is issued in a cycle of its own.
-    fn refill_behind(&self, leads: Leads, is_conditional: bool) -> u8 {
+    fn refill_behind(&self, continuation: Continuation, is_conditional: bool) -> u8 {
         let by_flags = |refill: u8| refill.max((self.flags + 2).saturating_sub(self.next));
-        match leads {
-            Leads::On => 0,
-            Leads::Away(refill) if !is_conditional => refill,
-            Leads::Away(refill) | Leads::ByFlags(refill) => by_flags(refill),
+        match continuation {
+            Continuation::Next => 0,
+            Continuation::Elsewhere(refill) if !is_conditional => refill,
+            Continuation::Elsewhere(refill) | Continuation::ByFlags(refill) => by_flags(refill),
         }
     }
 
@@ -237,7 +241,7 @@ impl Issue {
     }
 
     /// Returns the cycles that the first of a pair still takes once the second one has been issued.
-    pub const fn rest_of_first(&self) -> u32 {
+    pub const fn first_remaining_cycles(&self) -> u32 {
         if self.is_second { self.next as u32 } else { 0 }
     }
 }

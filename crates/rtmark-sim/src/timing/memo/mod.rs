@@ -39,12 +39,12 @@ const CACHED: usize = 1 << 6;
 struct Recent {
     /// The address in the upper half, the pipeline's state in the lower.
     key: u64,
-    entered: Entered,
+    entered: EntryResult,
 }
 
 /// The result of an instruction's entry into the execute stage.
 #[derive(Clone, Copy, Debug)]
-pub struct Entered {
+pub struct EntryResult {
     /// The new state.
     pub pipe: PipeState,
     /// Cycles from the old state to the new one.
@@ -62,7 +62,7 @@ pub struct Incoming {
 
 /// The instruction at an address, as the core's model sees it.
 #[derive(Clone, Copy, Debug)]
-pub enum Comes {
+pub enum ModelInstruction {
     Step(Incoming),
     Instruction(IssueInstruction),
     Dual(dual::DualInstruction),
@@ -78,7 +78,7 @@ pub struct PipelineMemo {
     most: usize,
     /// Single steps in code that no program changes, by address and pipe state. Clones share them
     /// too, until one of them is given other code.
-    known: Arc<Mutex<Map<u64, Entered>>>,
+    known: Arc<Mutex<Map<u64, EntryResult>>>,
     /// A direct-mapped table: empty, or a power of two in length.
     recent: Vec<Recent>,
     /// Steps added to `recent` since it was created.
@@ -91,7 +91,7 @@ pub struct PipelineMemo {
     /// Results of [`PipelineMemo::fetches_left`], by address, pipe state and clocks.
     fetches_left: Vec<((u64, u32), u64)>,
     /// The address of an instruction that never enters, if a test has set one.
-    sabotaged: Option<u32>,
+    stalls_at: Option<u32>,
 }
 
 /// A direct-mapped cache of cycle counts, by address and pipe state.
@@ -128,13 +128,13 @@ impl Clone for PipelineMemo {
             data_phases: CycleCache::default(),
             refills: Vec::new(),
             fetches_left: Vec::new(),
-            sabotaged: self.sabotaged,
+            stalls_at: self.stalls_at,
         }
     }
 }
 
 const NOTHING: Recent =
-    Recent { key: u64::MAX, entered: Entered { pipe: PipeState::NONE, cost: 0 } };
+    Recent { key: u64::MAX, entered: EntryResult { pipe: PipeState::NONE, cost: 0 } };
 
 const fn key(pc: u32, pipe: PipeState) -> u64 {
     (pc as u64) << 32 | pipe.bits() as u64
@@ -171,14 +171,14 @@ impl PipelineMemo {
             data_phases: CycleCache::default(),
             refills: Vec::new(),
             fetches_left: Vec::new(),
-            sabotaged: None,
+            stalls_at: None,
         }
     }
 
     /// Makes the pipeline stall at the instruction at `pc`, so that tests can check how a stall is
     /// handled.
-    pub fn sabotage(&mut self, pc: u32) {
-        self.sabotaged = Some(pc);
+    pub fn inject_pipeline_stall(&mut self, pc: u32) {
+        self.stalls_at = Some(pc);
         self.forget();
     }
 
@@ -209,14 +209,14 @@ impl PipelineMemo {
     pub fn renew(&mut self, pipe: PipeState) -> PipeState {
         let state = self.tables().state(pipe).clone();
         let most = self.most;
-        *self = Self { sabotaged: self.sabotaged, most, ..Self::of(self.model) };
+        *self = Self { stalls_at: self.stalls_at, most, ..Self::of(self.model) };
         self.tables().most = most;
         self.tables().numbered(pipe, state)
     }
 
     /// Returns the memoized entry of the instruction at `pc`, if this machine remembers it.
     #[inline(always)]
-    pub fn recall(&self, pc: u32, pipe: PipeState) -> Option<Entered> {
+    pub fn recall(&self, pc: u32, pipe: PipeState) -> Option<EntryResult> {
         let key = key(pc, pipe);
         let at = place(key) & self.recent.len().wrapping_sub(1);
         self.recent.get(at).filter(|recent| recent.key == key).map(|recent| recent.entered)
@@ -232,14 +232,14 @@ impl PipelineMemo {
         &mut self,
         pc: u32,
         pipe: PipeState,
-        comes: &Comes,
-    ) -> Result<Option<Entered>, Stalled> {
-        let Some(entered) = self.enter_rest(pc, pipe, comes)? else { return Ok(None) };
+        incoming: &ModelInstruction,
+    ) -> Result<Option<EntryResult>, Stalled> {
+        let Some(entered) = self.enter_rest(pc, pipe, incoming)? else { return Ok(None) };
         self.remember(key(pc, pipe), entered);
         Ok(Some(entered))
     }
 
-    fn remember(&mut self, key: u64, entered: Entered) {
+    fn remember(&mut self, key: u64, entered: EntryResult) {
         if self.recent.is_empty() {
             (self.recent, self.remembered) = (vec![NOTHING; FIRST], 0);
         } else if self.recent.len() < RECENT && self.remembered >= FIRST {
@@ -254,8 +254,8 @@ impl PipelineMemo {
     }
 
     /// Returns the memoized entry of the instruction at `pc`, if any machine that shares the code
-    /// has recorded it: see [`PipelineMemo::keep_known`].
-    pub fn recall_known(&mut self, pc: u32, pipe: PipeState) -> Option<Entered> {
+    /// has recorded it: see [`PipelineMemo::memoize_shared`].
+    pub fn recall_shared(&mut self, pc: u32, pipe: PipeState) -> Option<EntryResult> {
         let key = key(pc, pipe);
         let entered = *lock(&self.known).get(&key)?;
         self.remember(key, entered);
@@ -264,7 +264,7 @@ impl PipelineMemo {
 
     /// Records the entry of the instruction at `pc` for all machines that share the code, which no
     /// program may change.
-    pub fn keep_known(&self, pc: u32, pipe: PipeState, entered: Entered) {
+    pub fn memoize_shared(&self, pc: u32, pipe: PipeState, entered: EntryResult) {
         let mut known = lock(&self.known);
         if known.len() < KNOWN {
             known.insert(key(pc, pipe), entered);
@@ -281,16 +281,16 @@ impl PipelineMemo {
         &self,
         pc: u32,
         pipe: PipeState,
-        comes: &Comes,
-    ) -> Result<Option<Entered>, Stalled> {
-        if self.sabotaged == Some(pc) {
+        incoming: &ModelInstruction,
+    ) -> Result<Option<EntryResult>, Stalled> {
+        if self.stalls_at == Some(pc) {
             return Err(Stalled { state: "sabotaged".into() });
         }
         let mut tables = self.tables();
-        if tables.are_full() {
+        if tables.is_full() {
             return Ok(None);
         }
-        tables.work_out(pc, pipe, comes).map(Some)
+        tables.compute_entry(pc, pipe, incoming).map(Some)
     }
 
     /// Returns the pipe state with the write buffer switched on or off.
@@ -300,8 +300,8 @@ impl PipelineMemo {
 
     /// Returns the pipe state in which the newest instruction jumps to an address that was not
     /// known before, `leap` bytes from its end.
-    pub fn with_leap(&self, pipe: PipeState, leap: u32) -> PipeState {
-        self.tables().with(pipe, |pipeline| pipeline.leap(leap))
+    pub fn with_jump_distance(&self, pipe: PipeState, leap: u32) -> PipeState {
+        self.tables().with(pipe, |pipeline| pipeline.record_jump_distance(leap))
     }
 
     /// Returns the pipe state with an empty read buffer of the slow memory.
@@ -341,12 +341,12 @@ impl PipelineMemo {
         &self,
         pc: u32,
         pipe: PipeState,
-        comes: &Comes,
+        incoming: &ModelInstruction,
         clocks: u32,
     ) -> Result<u64, Stalled> {
         let state = self.tables().state(pipe).clone();
-        match (state, comes) {
-            (NumberedState::Pipeline(numbered), Comes::Step(incoming)) => {
+        match (state, incoming) {
+            (NumberedState::Pipeline(numbered), ModelInstruction::Step(incoming)) => {
                 let mut pipeline = numbered.now(pc, pipe);
                 pipeline.fetches_left(pc, &incoming.step, pipe.condition(), clocks).map(u64::from)
             }
@@ -355,7 +355,7 @@ impl PipelineMemo {
     }
 
     /// Remembers a result of [`PipelineMemo::fetches_left`].
-    pub fn keep_fetches_left(&mut self, pc: u32, pipe: PipeState, clocks: u32, left: u64) {
+    pub fn memoize_fetches_left(&mut self, pc: u32, pipe: PipeState, clocks: u32, left: u64) {
         if self.fetches_left.is_empty() {
             self.fetches_left = vec![((NOTHING.key, 0), 0); CACHED];
         }
@@ -403,11 +403,11 @@ impl PipelineMemo {
 
     /// Returns the cycles that the first instruction of a pair still takes once the second one has
     /// entered.
-    pub fn rest_of_first(&self, pipe: PipeState) -> u64 {
+    pub fn first_remaining_cycles(&self, pipe: PipeState) -> u64 {
         match self.tables().state(pipe) {
             NumberedState::Pipeline(_) => 0,
-            NumberedState::Issue(issue) => issue.rest_of_first().into(),
-            NumberedState::Dual(dual) => dual.rest_of_first().into(),
+            NumberedState::Issue(issue) => issue.first_remaining_cycles().into(),
+            NumberedState::Dual(dual) => dual.first_remaining_cycles().into(),
         }
     }
 }

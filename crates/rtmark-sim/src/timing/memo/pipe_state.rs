@@ -1,7 +1,7 @@
 //! The state of a core's pipeline, packed into one number.
 
-use crate::timing::dual::Came;
-use crate::timing::pipeline::{Condition, CoreBus, Facts, Far, Reads};
+use crate::timing::dual::PredictionResult;
+use crate::timing::pipeline::{Condition, CoreBus, DataRead, Facts, FarLine};
 
 /// The bit fields of the executing instruction's facts, in the low bits: the bus of its data access
 /// if it is not the expected one, further parts of an unaligned access, wait states, extra cycles,
@@ -91,13 +91,17 @@ impl PipeState {
     /// for cores whose model has no buses: they do not use the extra cycles, whose lowest bit it
     /// takes.
     #[must_use]
-    pub const fn unforeseen(self) -> Self {
+    pub const fn mispredicted(self) -> Self {
         Self(self.0 | 1 << LONGER_SHIFT)
     }
 
     /// Returns how the next instruction was reached.
-    pub(super) const fn came(self) -> Came {
-        if self.0 & 1 << LONGER_SHIFT == 0 { Came::Foreseen } else { Came::Unforeseen }
+    pub(super) const fn prediction(self) -> PredictionResult {
+        if self.0 & 1 << LONGER_SHIFT == 0 {
+            PredictionResult::Correct
+        } else {
+            PredictionResult::Mispredicted
+        }
     }
 
     /// Returns whether the next instruction has already entered the execute stage and waits for its
@@ -144,7 +148,7 @@ impl PipeState {
 
     /// Adds extra cycles in the execute stage.
     #[must_use]
-    pub const fn with_longer(self, cycles: u8) -> Self {
+    pub const fn with_extra_cycles(self, cycles: u8) -> Self {
         Self(self.0 | (cycles as u32 & 15) << LONGER_SHIFT)
     }
 
@@ -182,7 +186,7 @@ impl PipeState {
     /// Records what an access reads from a slow memory; only the first word that an instruction
     /// reads counts.
     #[must_use]
-    pub const fn with_reads(self, reads: Reads) -> Self {
+    pub const fn with_reads(self, reads: DataRead) -> Self {
         if self.0 & BUS == READS {
             return self;
         }
@@ -245,33 +249,33 @@ const FAR: u8 = 0x80;
 const SAME: u8 = 0x40;
 
 /// Encodes what is read from a slow memory as a number.
-const fn number_of(reads: Reads) -> u8 {
+const fn number_of(reads: DataRead) -> u8 {
     match reads {
-        Reads::Near(address) => {
+        DataRead::Near(address) => {
             let words = address.wrapping_add(4 * NEAR) / 4;
             if words <= 2 * NEAR { words as u8 } else { FAR }
         }
-        Reads::Far { word, line: Far::Same } => FAR | SAME | word & (SAME - 1),
-        Reads::Far { word, line: Far::Other } => FAR | word & (SAME - 1),
-        Reads::Nothing => FAR,
+        DataRead::Far { word, line: FarLine::Same } => FAR | SAME | word & (SAME - 1),
+        DataRead::Far { word, line: FarLine::Other } => FAR | word & (SAME - 1),
+        DataRead::Nothing => FAR,
     }
 }
 
-const fn reads(place: u8) -> Reads {
+const fn reads(place: u8) -> DataRead {
     if place & FAR == 0 {
-        return Reads::Near((place as u32 * 4).wrapping_sub(4 * NEAR));
+        return DataRead::Near((place as u32 * 4).wrapping_sub(4 * NEAR));
     }
-    let line = if place & SAME == 0 { Far::Other } else { Far::Same };
-    Reads::Far { word: place & (SAME - 1), line }
+    let line = if place & SAME == 0 { FarLine::Other } else { FarLine::Same };
+    DataRead::Far { word: place & (SAME - 1), line }
 }
 
 /// Returns what is read at an address of a slow memory, relative to `behind`, the address after the
 /// instruction.
-pub fn seen_from(behind: u32, address: u32, line_bytes: u32, line: Far) -> Reads {
+pub fn seen_from(behind: u32, address: u32, line_bytes: u32, line: FarLine) -> DataRead {
     let distance = (address & !3).wrapping_sub(behind & !3);
     if distance.wrapping_add(4 * NEAR) <= 8 * NEAR {
-        Reads::Near(distance)
+        DataRead::Near(distance)
     } else {
-        Reads::Far { word: (address % line_bytes / 4) as u8, line }
+        DataRead::Far { word: (address % line_bytes / 4) as u8, line }
     }
 }

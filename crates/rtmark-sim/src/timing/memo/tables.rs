@@ -2,10 +2,10 @@
 
 use super::map::Map;
 use super::pipe_state::NUMBER_SHIFT;
-use super::{Comes, Entered, Incoming, PipeState};
+use super::{EntryResult, Incoming, ModelInstruction, PipeState};
 use crate::timing::dual::Dual;
 use crate::timing::issue::Issue;
-use crate::timing::pipeline::{Condition, Far, Pipeline, Reads, Setup, Stalled, Unit, has};
+use crate::timing::pipeline::{Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has};
 
 /// The limit of numbered states, which bounds their memory: at half of it all states are forgotten.
 /// It keeps the highest bit of every number clear.
@@ -63,29 +63,29 @@ impl Pipeline {
     /// shown.
     pub fn continue_at(&mut self, pc: u32, pipe: PipeState) {
         let mut facts = pipe.facts();
-        let leap = self.end_leap();
-        let from = if facts.taken && self.jumps_unforeseen() {
+        let leap = self.take_jump_distance();
+        let from = if facts.taken && self.has_unpredicted_target() {
             leap.map(|leap| pc.wrapping_sub(leap))
         } else {
             Some(pc)
         };
-        if let Reads::Near(address) = &mut facts.reads {
+        if let DataRead::Near(address) = &mut facts.reads {
             match from {
                 Some(from) => *address = address.wrapping_add(from & !3),
-                None => facts.reads = Reads::Far { word: 0, line: Far::Other },
+                None => facts.reads = DataRead::Far { word: 0, line: FarLine::Other },
             }
         }
         let returning = self.is_returning();
         let fetched_from = if returning { Some(pc & !3) } else { from };
         self.move_addresses(fetched_from.unwrap_or(pc));
         if fetched_from.is_none() {
-            self.lose_fetches();
+            self.forget_fetches();
         }
         match from {
             Some(from) => self.move_lines(from),
-            None => self.lose_lines(),
+            None => self.forget_lines(),
         }
-        self.learn_returns_line(pc);
+        self.record_return_line(pc);
         if returning && pc & 2 != 0 {
             self.return_to_second_half(pc);
         }
@@ -117,7 +117,7 @@ impl Tables {
         tables
     }
 
-    pub fn are_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.states.len() >= self.most || self.steps >= STEPS
     }
 
@@ -157,33 +157,33 @@ impl Tables {
         }
     }
 
-    /// Computes one step: `comes` enters the execute stage.
-    pub fn work_out(
+    /// Computes one step: `incoming` enters the execute stage.
+    pub fn compute_entry(
         &mut self,
         pc: u32,
         pipe: PipeState,
-        comes: &Comes,
-    ) -> Result<Entered, Stalled> {
-        let (state, cost) = match (self.state(pipe), comes) {
-            (NumberedState::Pipeline(numbered), Comes::Step(incoming)) => {
-                let (numbered, cost) = numbered.work_out(pc, pipe, incoming)?;
+        incoming: &ModelInstruction,
+    ) -> Result<EntryResult, Stalled> {
+        let (state, cost) = match (self.state(pipe), incoming) {
+            (NumberedState::Pipeline(numbered), ModelInstruction::Step(incoming)) => {
+                let (numbered, cost) = numbered.compute_entry(pc, pipe, incoming)?;
                 (NumberedState::Pipeline(Box::new(numbered)), cost)
             }
-            (NumberedState::Issue(issue), Comes::Instruction(instruction)) => {
+            (NumberedState::Issue(issue), ModelInstruction::Instruction(instruction)) => {
                 let mut issue = issue.clone();
                 let cost = issue.issue(instruction, pipe.condition(), pipe.is_taken());
                 (NumberedState::Issue(issue), cost)
             }
-            (NumberedState::Dual(dual), Comes::Dual(instruction)) => {
+            (NumberedState::Dual(dual), ModelInstruction::Dual(instruction)) => {
                 let mut dual = dual.clone();
-                let cost = dual.issue(instruction, pipe.condition(), pipe.came());
+                let cost = dual.issue(instruction, pipe.condition(), pipe.prediction());
                 (NumberedState::Dual(dual), cost)
             }
             // A core has only one kind of model, so this does not happen.
             (state, _) => (state.clone(), 1),
         };
         self.steps += 1;
-        Ok(Entered { pipe: PipeState::numbered(self.number(state)), cost })
+        Ok(EntryResult { pipe: PipeState::numbered(self.number(state)), cost })
     }
 }
 
@@ -200,7 +200,7 @@ impl NumberedPipeline {
     }
 
     /// Computes one step, cycle by cycle.
-    fn work_out(
+    fn compute_entry(
         &self,
         pc: u32,
         pipe: PipeState,
@@ -209,7 +209,7 @@ impl NumberedPipeline {
         let mut pipeline = self.now(pc, pipe);
         let Incoming { step, size, target } = *incoming;
         let condition = pipe.condition();
-        let behind = pc.wrapping_add(size);
+        let next_address = pc.wrapping_add(size);
         // A return's target is elsewhere; which half of a word it is becomes known later.
         let returns = step.unit == Unit::Return;
         let (target, always) = match step.unit {
@@ -226,8 +226,8 @@ impl NumberedPipeline {
         }
         let jumps = always && condition != Condition::Failed;
         pipeline.leave_from(
-            if jumps { target } else { behind },
-            if jumps && !returns { target } else { behind },
+            if jumps { target } else { next_address },
+            if jumps && !returns { target } else { next_address },
         );
         pipeline.settle();
         if let Some(other) = &mut other {

@@ -2,7 +2,7 @@
 
 use super::fetch::ToFetch;
 use super::setup::Setup;
-use super::{Condition, Facts, Pipeline, Reads, Rule, Step, Unit, has};
+use super::{Condition, DataRead, Facts, Pipeline, Rule, Step, Unit, has};
 
 /// An instruction in the execute stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub(super) struct InFlight {
     /// Whether a distance loaded from a table is being added.
     adds_distance: bool,
     /// The word of a slow memory that it reads next.
-    pub reads: Reads,
+    pub reads: DataRead,
 }
 
 impl InFlight {

@@ -79,7 +79,7 @@ impl FetchToDecode {
 
 /// Where fetching continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Plan {
+pub(super) enum NextFetch {
     #[default]
     Stopped,
     Sequential(u32),
@@ -97,15 +97,15 @@ pub(super) enum Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Prefetch {
     pub to_decode: FetchToDecode,
-    pub plan: Plan,
+    pub plan: NextFetch,
 }
 
 impl Prefetch {
     pub fn move_addresses(&mut self, by: u32) {
         match &mut self.plan {
-            Plan::Stopped => {}
-            Plan::Sequential(next) | Plan::Late(next) => *next = next.wrapping_add(by),
-            Plan::Guessed { target, sequential, .. } => {
+            NextFetch::Stopped => {}
+            NextFetch::Sequential(next) | NextFetch::Late(next) => *next = next.wrapping_add(by),
+            NextFetch::Guessed { target, sequential, .. } => {
                 *target = target.wrapping_add(by);
                 *sequential = sequential.wrapping_add(by);
             }
@@ -119,7 +119,7 @@ impl Prefetch {
 
     /// Continues at `target`, which the execute stage has just loaded.
     pub fn branch_late(&mut self, target: u32) {
-        self.plan = Plan::Late(target);
+        self.plan = NextFetch::Late(target);
     }
 }
 
@@ -139,27 +139,27 @@ impl Pipeline {
         }
         if asked.stop || asked.late_branch.is_some() {
             self.fetch_port.give_up();
-            let plan = asked.late_branch.map_or(Plan::Stopped, Plan::Late);
+            let plan = asked.late_branch.map_or(NextFetch::Stopped, NextFetch::Late);
             self.prefetch = Prefetch { plan, ..Prefetch::default() };
             return;
         }
         match self.prefetch.plan {
-            Plan::Stopped => return,
-            Plan::Late(target) => {
+            NextFetch::Stopped => return,
+            NextFetch::Late(target) => {
                 self.branch_to(target);
                 self.prefetch.to_decode.clear();
                 return;
             }
-            Plan::Guessed { target, taken: true, .. } => {
+            NextFetch::Guessed { target, taken: true, .. } => {
                 self.fetch_port.keep(FetchPath::Guessed);
                 self.prefetch.to_decode.branch();
-                self.prefetch.plan = Plan::Sequential(target);
+                self.prefetch.plan = NextFetch::Sequential(target);
             }
-            Plan::Guessed { sequential, .. } => {
+            NextFetch::Guessed { sequential, .. } => {
                 self.fetch_port.keep(FetchPath::Sequential);
-                self.prefetch.plan = Plan::Sequential(sequential);
+                self.prefetch.plan = NextFetch::Sequential(sequential);
             }
-            Plan::Sequential(_) => {}
+            NextFetch::Sequential(_) => {}
         }
         let waiting = WORD * self.fetch_port.wanted_words();
         let to_decode = self.prefetch.to_decode;
@@ -173,21 +173,21 @@ impl Pipeline {
     fn branch_to(&mut self, target: u32) {
         self.fetch_port.give_up();
         self.prefetch.to_decode.branch();
-        self.prefetch.plan = Plan::Sequential(target);
+        self.prefetch.plan = NextFetch::Sequential(target);
         self.present_next(FetchPath::Sequential);
     }
 
     /// Requests a branch's target, and defers the code after the branch.
     fn guess(&mut self, Guess { target, taken }: Guess) {
         let next = match self.prefetch.plan {
-            Plan::Sequential(next) => next,
+            NextFetch::Sequential(next) => next,
             _ => target,
         };
         let sequential = self.fetch_port.withdraw().unwrap_or(next);
-        self.prefetch.plan = Plan::Sequential(target);
+        self.prefetch.plan = NextFetch::Sequential(target);
         self.present_next(FetchPath::Guessed);
-        if let Plan::Sequential(target) = self.prefetch.plan {
-            self.prefetch.plan = Plan::Guessed { target, sequential, taken };
+        if let NextFetch::Sequential(target) = self.prefetch.plan {
+            self.prefetch.plan = NextFetch::Guessed { target, sequential, taken };
         }
     }
 
@@ -206,12 +206,12 @@ impl Pipeline {
 
     /// Presents the address of the next word, if the port is free.
     fn present_next(&mut self, path: FetchPath) {
-        let Plan::Sequential(next) = self.prefetch.plan else { return };
+        let NextFetch::Sequential(next) = self.prefetch.plan else { return };
         let word = next & !3;
         let wanted = if next & 2 == 0 { 2 } else { 1 };
         let yields = self.setup.follows(Rule::GivenUpFetchYields);
         if self.fetch_port.present(Fetch { word, wanted, waits: 0, path }, yields) {
-            self.prefetch.plan = Plan::Sequential(word.wrapping_add(4));
+            self.prefetch.plan = NextFetch::Sequential(word.wrapping_add(4));
         }
     }
 }

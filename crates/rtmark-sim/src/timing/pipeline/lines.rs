@@ -44,7 +44,7 @@ impl SlowMemory {
 
 /// The line that was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Buffered {
+pub(super) enum BufferedLine {
     /// No known line.
     #[default]
     Unknown,
@@ -56,33 +56,33 @@ pub(super) enum Buffered {
 
 /// The word of a slow memory that a data access reads first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reads {
+pub enum DataRead {
     #[default]
     Nothing,
     /// From this address on, which counts from the end of the instruction.
     Near(u32),
     /// From a word of a distant line.
-    Far { word: u8, line: Far },
+    Far { word: u8, line: FarLine },
 }
 
 /// A distant line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Far {
+pub enum FarLine {
     /// The line that data was last read from.
     Same,
     Other,
 }
 
-impl Reads {
+impl DataRead {
     /// Returns the next word.
     pub(super) fn next(self, line_bytes: u32) -> Self {
         match self {
             Self::Nothing => self,
             Self::Near(address) => Self::Near(address.wrapping_add(4)),
             Self::Far { word, .. } if u32::from(word) + 1 < line_bytes / 4 => {
-                Self::Far { word: word + 1, line: Far::Same }
+                Self::Far { word: word + 1, line: FarLine::Same }
             }
-            Self::Far { .. } => Self::Far { word: 0, line: Far::Other },
+            Self::Far { .. } => Self::Far { word: 0, line: FarLine::Other },
         }
     }
 
@@ -93,7 +93,7 @@ impl Reads {
             Self::Nothing => self,
             _ if behind == 0 => self.next(line_bytes),
             Self::Near(_) => self,
-            Self::Far { word, .. } => Self::Far { word, line: Far::Same },
+            Self::Far { word, .. } => Self::Far { word, line: FarLine::Same },
         }
     }
 
@@ -106,7 +106,7 @@ impl Reads {
 
 impl Pipeline {
     /// Returns whether a jump of the newest instruction has a target that was not known beforehand.
-    pub fn jumps_unforeseen(&self) -> bool {
+    pub fn has_unpredicted_target(&self) -> bool {
         self.execute.newest().is_some_and(|newest| {
             newest.step.is(has::TO_PC)
                 || matches!(
@@ -117,19 +117,19 @@ impl Pipeline {
     }
 
     /// Records the distance in bytes from the newest instruction's end to its jump target.
-    pub fn leap(&mut self, distance: u32) {
+    pub fn record_jump_distance(&mut self, distance: u32) {
         self.leap = Some(distance);
     }
 
     /// Returns that distance, if it is known, and clears it.
-    pub fn end_leap(&mut self) -> Option<u32> {
+    pub fn take_jump_distance(&mut self) -> Option<u32> {
         self.leap.take()
     }
 
     /// Adds `by` to the addresses of near lines: they count from 0 between instructions, and are
     /// absolute while the pipeline advances.
     pub fn move_lines(&mut self, by: u32) {
-        if let Buffered::Line(line) = &mut self.buffered {
+        if let BufferedLine::Line(line) = &mut self.buffered {
             *line = line.wrapping_add(by);
         }
         for executing in [&mut self.execute.older, &mut self.execute.younger].into_iter().flatten()
@@ -140,9 +140,9 @@ impl Pipeline {
     }
 
     /// Forgets near lines, because the address that they count from is unknown.
-    pub fn lose_lines(&mut self) {
-        if let Buffered::Line(_) = self.buffered {
-            self.buffered = Buffered::Unknown;
+    pub fn forget_lines(&mut self) {
+        if let BufferedLine::Line(_) = self.buffered {
+            self.buffered = BufferedLine::Unknown;
         }
         if let Some(fetch) = &mut self.fetch_port.address {
             fetch.waits = LOST;
@@ -150,32 +150,32 @@ impl Pipeline {
     }
 
     /// Forgets which words were requested, so that none equals one that is wanted now.
-    pub fn lose_fetches(&mut self) {
+    pub fn forget_fetches(&mut self) {
         self.fetch_port.fetches().for_each(|it| it.word |= 1);
     }
 
     /// Forgets a line that is too far from 0 to be told apart.
     pub fn forget_far_lines(&mut self) {
-        if let Buffered::Line(line) = self.buffered
+        if let BufferedLine::Line(line) = self.buffered
             && line.wrapping_add(NEAR) > 2 * NEAR
         {
-            self.buffered = Buffered::Unknown;
+            self.buffered = BufferedLine::Unknown;
         }
     }
 
     /// Empties the read buffer.
     pub fn empty_lines(&mut self) {
-        self.buffered = Buffered::Unknown;
+        self.buffered = BufferedLine::Unknown;
     }
 
     /// Learns a return's target, whose line was requested before it was known.
-    pub fn learn_returns_line(&mut self, target: u32) {
+    pub fn record_return_line(&mut self, target: u32) {
         self.returns_unseen = false;
         if !std::mem::take(&mut self.asked_unseen) {
             return;
         }
         let there = self.setup.slow.contains(target);
-        let line = Buffered::Line(self.setup.slow.line(target));
+        let line = BufferedLine::Line(self.setup.slow.line(target));
         if !there || self.setup.slow.line_buffer && self.buffered == line {
             self.fetch_port.fetches().for_each(|it| it.waits = 0);
         }
@@ -191,7 +191,7 @@ impl Pipeline {
             return 0;
         }
         if fetch.waits == LOST {
-            self.buffered = Buffered::Unknown;
+            self.buffered = BufferedLine::Unknown;
             return self.setup.slow.wait_states;
         }
         if self.returns_unseen {
@@ -202,10 +202,10 @@ impl Pipeline {
                 self.setup.slow.wait_states
             };
         }
-        self.read_line(Buffered::Line(self.setup.slow.line(word)))
+        self.read_line(BufferedLine::Line(self.setup.slow.line(word)))
     }
 
-    fn read_line(&mut self, line: Buffered) -> u8 {
+    fn read_line(&mut self, line: BufferedLine) -> u8 {
         if self.setup.slow.line_buffer && std::mem::replace(&mut self.buffered, line) == line {
             0
         } else {
@@ -214,13 +214,15 @@ impl Pipeline {
     }
 
     /// Returns the cycles that a data access waits when its data phase begins.
-    pub(super) fn data_waits(&mut self, reads: Reads) -> u8 {
+    pub(super) fn data_waits(&mut self, reads: DataRead) -> u8 {
         match reads {
-            Reads::Nothing => 0,
-            Reads::Near(address) => self.read_line(Buffered::Line(self.setup.slow.line(address))),
-            Reads::Far { line: Far::Same, .. } => self.read_line(Buffered::Data),
-            Reads::Far { line: Far::Other, .. } => {
-                self.buffered = Buffered::Data;
+            DataRead::Nothing => 0,
+            DataRead::Near(address) => {
+                self.read_line(BufferedLine::Line(self.setup.slow.line(address)))
+            }
+            DataRead::Far { line: FarLine::Same, .. } => self.read_line(BufferedLine::Data),
+            DataRead::Far { line: FarLine::Other, .. } => {
+                self.buffered = BufferedLine::Data;
                 self.setup.slow.wait_states
             }
         }

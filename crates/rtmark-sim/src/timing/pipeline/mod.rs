@@ -41,8 +41,8 @@ mod setup;
 mod stalled;
 mod step;
 
-pub use lines::{Far, Reads, SlowMemory};
-pub use rule::{LeftOut, Rule};
+pub use lines::{DataRead, FarLine, SlowMemory};
+pub use rule::{DisabledRules, Rule};
 pub use setup::Setup;
 pub use stalled::{LONGEST_WAIT, Stalled};
 pub use step::{Condition, CoreBus, Facts, Step, Unit, has};
@@ -50,7 +50,7 @@ pub use step::{Condition, CoreBus, Facts, Step, Unit, has};
 use decode::Decoding;
 use execute::{Execute, InFlight};
 use fetch::{Prefetch, ToFetch};
-use lines::Buffered;
+use lines::BufferedLine;
 use ports::{DataPort, FetchPort, READ_FIRST};
 
 /// Cycles from a branch in the execute stage to its target there, when nothing makes it longer.
@@ -79,7 +79,7 @@ pub struct Pipeline {
     /// Whether the write buffer is on.
     pub buffers: bool,
     /// The line that the slow memory read last.
-    buffered: Buffered,
+    buffered: BufferedLine,
     /// Whether the fetches are those of a return's target, which is not known yet.
     returns_unseen: bool,
     /// Whether a line of such a target has been requested.
@@ -116,7 +116,7 @@ impl Pipeline {
     pub fn learn(&mut self, facts: Facts) {
         if let Some(newest) = self.execute.newest_mut() {
             let bus = facts.bus.unwrap_or(newest.step.bus);
-            newest.facts = Facts { bus: Some(bus), reads: Reads::Nothing, ..facts };
+            newest.facts = Facts { bus: Some(bus), reads: DataRead::Nothing, ..facts };
             newest.reads = facts.reads;
         }
     }

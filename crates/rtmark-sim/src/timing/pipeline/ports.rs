@@ -7,7 +7,7 @@
 //! 12.5).
 
 use super::decode::Decoding;
-use super::{CoreBus, Pipeline, Reads, Rule, Unit, has, is_on_system_bus};
+use super::{CoreBus, DataRead, Pipeline, Rule, Unit, has, is_on_system_bus};
 
 /// The extra cycles of a write to the bit-band alias: the bus reads, modifies and writes, and the
 /// core waits if it needs the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
@@ -48,7 +48,7 @@ pub(super) struct BusTransfer {
     /// Whether the data has been written although the data phase continues.
     written: bool,
     /// The word of a slow memory that it reads.
-    pub reads: Reads,
+    pub reads: DataRead,
     /// Whether the bus matrix converts it: into several accesses, or into one to another address.
     converted: bool,
     /// Whether it is converted and no cycle of its data phase has passed.
@@ -116,8 +116,8 @@ impl FetchPort {
     pub fn present(&mut self, fetch: Fetch, yields: bool) -> bool {
         let on_system = is_on_system_bus(fetch.word);
         let free = self.address.is_none_or(|old| {
-            let makes_way = yields && is_on_system_bus(old.word) && on_system;
-            old.wanted == 0 && (old.word == fetch.word || makes_way)
+            let yields_bus = yields && is_on_system_bus(old.word) && on_system;
+            old.wanted == 0 && (old.word == fetch.word || yields_bus)
         });
         if free {
             self.address = Some(fetch);
@@ -170,7 +170,7 @@ impl DataPort {
 
 /// The state of the buses at the start of a cycle.
 #[derive(Clone, Copy, Debug)]
-struct OnBuses {
+struct BusState {
     /// Whether a fetch's address is on the System bus.
     fetch_on_system: bool,
     writes_system: bool,
@@ -209,7 +209,7 @@ impl Pipeline {
         self.data_port.keeps_bus &= !self.data_port.is_idle();
         self.present_data();
         let kept = self.data_port.keeps_bus;
-        let on_buses = OnBuses {
+        let on_buses = BusState {
             fetch_on_system: self.fetch_port.registered && !kept,
             writes_system: self.data_port.writes(CoreBus::System),
             writes_code: self.data_port.writes(CoreBus::Code),
@@ -259,7 +259,7 @@ impl Pipeline {
         at.asked += 1;
         let reads = at.reads;
         at.reads =
-            if at.has_more() { reads.next(self.setup.slow.line_bytes) } else { Reads::Nothing };
+            if at.has_more() { reads.next(self.setup.slow.line_bytes) } else { DataRead::Nothing };
         let store = matches!(at.step.unit, Unit::Store | Unit::StoreMany);
         let reads_first = store && facts.bit_band;
         let converted = facts.bit_band || facts.extra_parts > 0;
@@ -278,7 +278,7 @@ impl Pipeline {
     }
 
     /// Advances the waits of the data phases by one cycle. Returns which transfers wait.
-    fn wait(&mut self, on_buses: OnBuses) -> Waiting {
+    fn wait(&mut self, on_buses: BusState) -> Waiting {
         let mut waiting = Waiting { fetch: self.fetch_port.registered, ..Waiting::default() };
         if let Some(fetch) = &mut self.fetch_port.data
             && fetch.waits > 0
@@ -295,7 +295,7 @@ impl Pipeline {
         }
         if data.waits > 0 {
             data.waits -= 1;
-            let slow = data.bus == CoreBus::Code && data.reads != Reads::Nothing;
+            let slow = data.bus == CoreBus::Code && data.reads != DataRead::Nothing;
             waiting.data = true;
             waiting.data_memory = slow && self.setup.follows(Rule::SlowReadKeepsBus);
         } else if on_buses.writes_system
@@ -311,7 +311,7 @@ impl Pipeline {
     /// Determines whether the data port's address gets a bus.
     fn arbitrate_data(
         &self,
-        on_buses: OnBuses,
+        on_buses: BusState,
         waiting: Waiting,
         fetch_first: bool,
     ) -> DataAddress {
@@ -337,7 +337,7 @@ impl Pipeline {
     }
 
     /// Begins the data phase of the presented fetch.
-    fn take_fetch(&mut self, on_buses: OnBuses) {
+    fn take_fetch(&mut self, on_buses: BusState) {
         let Some(fetch) = self.fetch_port.address.take() else { return };
         let on_system = is_on_system_bus(fetch.word);
         let behind_write =
@@ -349,7 +349,7 @@ impl Pipeline {
     }
 
     /// Begins the data phase of the presented transfer, and presents its next part.
-    fn take_data(&mut self, on_buses: OnBuses) {
+    fn take_data(&mut self, on_buses: BusState) {
         let Some(mut transfer) = self.data_port.address.take() else { return };
         if !transfer.buffered
             && let Some(asking) = self.execute.last_asking()

@@ -116,18 +116,18 @@ rules! {
 
 /// The rules that are left out of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LeftOut(u64);
+pub struct DisabledRules(u64);
 
 const _: () = assert!(Rule::ALL.len() <= u64::BITS as usize);
 
-impl LeftOut {
+impl DisabledRules {
     /// Leaves out one rule.
-    pub const fn one(rule: Rule) -> Self {
+    pub const fn only(rule: Rule) -> Self {
         Self(1 << rule as u8)
     }
 
     /// Returns whether a rule is kept.
-    pub const fn leaves(self, rule: Rule) -> bool {
+    pub const fn includes(self, rule: Rule) -> bool {
         self.0 >> rule as u8 & 1 == 0
     }
 }

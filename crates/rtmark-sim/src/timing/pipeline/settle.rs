@@ -6,7 +6,7 @@
 //! addresses of words that are already on their way, and the branch path that is not taken.
 
 use super::execute::InFlight;
-use super::fetch::{Plan, Prefetch};
+use super::fetch::{NextFetch, Prefetch};
 use super::ports::{FetchPath, FetchPort};
 use super::{Condition, Pipeline, Step, Unit, has};
 
@@ -117,7 +117,7 @@ impl FetchPort {
 
 impl Prefetch {
     fn settle(&mut self) {
-        if let Plan::Guessed { target, sequential, taken } = &mut self.plan {
+        if let NextFetch::Guessed { target, sequential, taken } = &mut self.plan {
             // The path that is not taken.
             *(if *taken { sequential } else { target }) = 0;
         }

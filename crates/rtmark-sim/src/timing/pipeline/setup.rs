@@ -1,7 +1,7 @@
 //! The differences between chips whose cores have this pipeline.
 
 use super::SlowMemory;
-use super::rule::{LeftOut, Rule};
+use super::rule::{DisabledRules, Rule};
 use crate::soc::{BusMatrix, Generation};
 
 /// The properties of the chip that a pipeline depends on.
@@ -14,7 +14,7 @@ pub struct Setup {
     /// The slow memory whose lines the core waits for.
     pub slow: SlowMemory,
     /// Rules left out, to measure their effect.
-    pub left_out: LeftOut,
+    pub disabled_rules: DisabledRules,
 }
 
 impl Setup {
@@ -26,6 +26,6 @@ impl Setup {
             Rule::CompareBranchIsBusy => self.generation != Generation::EarlyCortexM3,
             _ => true,
         };
-        applies && self.left_out.leaves(rule)
+        applies && self.disabled_rules.includes(rule)
     }
 }

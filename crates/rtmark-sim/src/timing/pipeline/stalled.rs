@@ -59,13 +59,18 @@ impl Pipeline {
 }
 
 /// Formats the content of a place, or "nothing" if it is empty.
-fn told<T: fmt::Display>(what: Option<&T>) -> String {
+fn description<T: fmt::Display>(what: Option<&T>) -> String {
     what.map_or("nothing".to_owned(), T::to_string)
 }
 
 impl fmt::Display for Execute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "older {}, younger {}", told(self.older.as_ref()), told(self.younger.as_ref()))
+        write!(
+            f,
+            "older {}, younger {}",
+            description(self.older.as_ref()),
+            description(self.younger.as_ref())
+        )
     }
 }
 
@@ -81,8 +86,8 @@ impl fmt::Display for FetchPort {
         write!(
             f,
             "data phase {}, address phase {}",
-            told(self.data.as_ref()),
-            told(self.address.as_ref())
+            description(self.data.as_ref()),
+            description(self.address.as_ref())
         )
     }
 }
@@ -99,8 +104,8 @@ impl fmt::Display for DataPort {
         write!(
             f,
             "data phase {}, address phase {}",
-            told(self.data.as_ref()),
-            told(self.address.as_ref())
+            description(self.data.as_ref()),
+            description(self.address.as_ref())
         )
     }
 }
@@ -119,7 +124,7 @@ mod tests {
     use crate::timing::pipeline::{Condition, Step};
 
     #[test]
-    fn a_pipeline_that_fetches_nothing_is_an_error_and_no_figure() {
+    fn a_pipeline_that_fetches_nothing_is_an_internal_error() {
         // No instruction has set the address to fetch from.
         let mut pipeline = Pipeline::default();
         let stalled = pipeline

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Reads;
+use super::DataRead;
 
 /// The part of the pipeline that an instruction occupies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -195,7 +195,7 @@ pub struct Facts {
     /// The cycles in the execute stage beyond those of its step.
     pub longer: u8,
     /// The word of a slow memory that it reads first.
-    pub reads: Reads,
+    pub reads: DataRead,
 }
 
 /// The place of an instruction in an IT block.

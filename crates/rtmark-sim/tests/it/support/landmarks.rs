@@ -11,12 +11,12 @@ use super::Random;
 const CODE: u32 = 0x4000;
 
 /// An observer that ignores all events.
-pub struct Nobody;
+pub struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
-impl LandmarkObserver for Nobody {
-    fn passed(&mut self, _: &Machine, _: Cycles) {}
+impl LandmarkObserver for NullObserver {
+    fn ran_until(&mut self, _: &Machine, _: Cycles) {}
 }
 
 /// Returns borders in the code at some addresses, at a random density.
@@ -44,7 +44,7 @@ enum Event {
 #[derive(Default)]
 struct Log {
     /// The instructions reported before their execution, with their cycles.
-    told: Vec<(u32, u64)>,
+    instructions: Vec<(u32, u64)>,
     executed: u64,
     events: Vec<Event>,
     /// The cycle up to which everything has been reported.
@@ -62,7 +62,7 @@ impl Log {
 impl Observer for Log {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         self.now = machine.cycles().0;
-        self.told.push((machine.register(Register::Pc), self.now));
+        self.instructions.push((machine.register(Register::Pc), self.now));
         ControlFlow::Continue(())
     }
 
@@ -85,7 +85,7 @@ impl Observer for Log {
 }
 
 impl LandmarkObserver for Log {
-    fn passed(&mut self, _: &Machine, now: Cycles) {
+    fn ran_until(&mut self, _: &Machine, now: Cycles) {
         self.now = now.0;
     }
 }
@@ -100,7 +100,7 @@ pub struct Executed {
 /// Asserts that a run until a cycle reports the same exceptions and sleep at landmarks as at every
 /// instruction, and ends in the same state. At landmarks every instruction reported must really
 /// execute, and every border reached must be reported.
-pub fn assert_told_alike(
+pub fn assert_same_events(
     machine: &Machine,
     borders: &[u32],
     until: Cycles,
@@ -128,12 +128,13 @@ pub fn assert_told_alike(
         };
         assert!(same, "{what}: {one:?} for {other:?}");
     }
-    let mut left = all.told.iter();
-    let unknown = log.told.iter().find(|told| !left.any(|known| known == *told));
+    let mut left = all.instructions.iter();
+    let unknown =
+        log.instructions.iter().find(|instructions| !left.any(|known| known == *instructions));
     assert_eq!(unknown, None, "{what}: told at landmarks alone");
-    let told: HashSet<_> = log.told.iter().collect();
+    let instructions: HashSet<_> = log.instructions.iter().collect();
     let borders: HashSet<_> = borders.iter().collect();
-    let mut at_borders = all.told.iter().filter(|(pc, _)| borders.contains(pc));
-    assert_eq!(at_borders.find(|it| !told.contains(it)), None, "{what}: not told");
+    let mut at_borders = all.instructions.iter().filter(|(pc, _)| borders.contains(pc));
+    assert_eq!(at_borders.find(|it| !instructions.contains(it)), None, "{what}: not told");
     Executed { every: all.executed, alone: log.executed }
 }

@@ -290,7 +290,7 @@ impl Running {
 
 /// Returns the cycles from an interrupt becoming pending until a core can take it: the part of the
 /// 12 cycles of the Cortex-M3 and M4 beyond the nine of the frame (DDI 0337, 12.2).
-pub const fn way(core: CoreKind) -> u64 {
+pub const fn interrupt_delay(core: CoreKind) -> u64 {
     match core {
         CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => 3,
         _ => 0,

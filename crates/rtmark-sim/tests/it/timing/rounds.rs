@@ -97,12 +97,12 @@ fn hundred_rounds(core: CoreKind, case: &Case<'_>, way: Way) -> u64 {
 }
 
 #[test]
-fn cortex_m33_takes_the_cycles_that_were_measured() {
+fn cortex_m33_cycles_match_measurements() {
     assert_rounds(CoreKind::CortexM33, include_str!("cortex-m33.txt"), 190);
 }
 
 #[test]
-fn cortex_m7_takes_the_cycles_that_were_measured() {
+fn cortex_m7_cycles_match_measurements() {
     assert_rounds(CoreKind::CortexM7, include_str!("cortex-m7.txt"), 125);
 }
 
@@ -175,12 +175,12 @@ fn program(random: &mut Random, cases: &[Case<'_>]) -> Vec<u16> {
 }
 
 #[test]
-fn of_two_instructions_one_takes_a_cycle_and_none_takes_many() {
+fn pairs_take_at_least_one_cycle_and_at_most_a_few() {
     assert_bounds(CoreKind::CortexM33, include_str!("cortex-m33.txt"));
 }
 
 #[test]
-fn of_two_instructions_of_a_cortex_m7_one_takes_a_cycle_and_none_takes_many() {
+fn pairs_on_a_cortex_m7_take_at_least_one_cycle_and_at_most_a_few() {
     assert_bounds(CoreKind::CortexM7, include_str!("cortex-m7.txt"));
 }
 
@@ -215,7 +215,7 @@ fn assert_bounds(core: CoreKind, text: &str) {
 }
 
 #[test]
-fn an_exception_between_two_that_go_together_waits_for_the_first() {
+fn exceptions_between_a_pair_wait_for_the_first_instruction() {
     let latency = |behind: &[u16]| {
         let mut firmware = Firmware::new();
         // An interrupt that is pending is enabled by what may take a second one along: str r1, [r0]
@@ -236,7 +236,7 @@ fn an_exception_between_two_that_go_together_waits_for_the_first() {
 }
 
 #[test]
-fn behind_sleep_the_next_instruction_is_issued_as_ever() {
+fn after_sleep_the_next_instruction_issues_normally() {
     let mut firmware = Firmware::new();
     firmware.enable(1).set(0, RAM + 0x200).op(&[support::CPSID_I, support::WFI]);
     // ldm.w r0, {r1-r4}: four cycles

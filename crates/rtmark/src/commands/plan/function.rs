@@ -53,7 +53,7 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
 fn reaches(machine: &mut Machine, address: u32, limit: Cycles) -> bool {
     machine.stop_before(address);
     let stop = machine.run(limit);
-    machine.go_through(address);
+    machine.remove_stop(address);
     matches!(stop, Stop::Breakpoint(at) if at & !1 == address)
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use rtmark_gdb::{Audience, Ended};
+use rtmark_gdb::{SessionEnd, SessionObserver};
 use rtmark_model::visible;
 use rtmark_runner::{Ending, Session};
 use rtmark_sim::Machine;
@@ -75,7 +75,7 @@ impl Console {
     }
 }
 
-impl Audience for Console {
+impl SessionObserver for Console {
     fn printed(&mut self, bytes: Vec<u8>) {
         if self.to == OutputTarget::Result {
             self.kept.extend(bytes);
@@ -93,7 +93,7 @@ impl Audience for Console {
         say(format!("waiting for GDB on {address}: `target remote {address}`"));
     }
 
-    fn lost(&mut self, reason: &str) {
+    fn connection_lost(&mut self, reason: &str) {
         say(format!("GDB disconnected: {reason}"));
     }
 }
@@ -280,7 +280,7 @@ fn debug(
         CliError::new(Exit::Usage, format!("--gdb: {error}"), hint)
     })?;
     Ok(match ended {
-        Ended::Detached => (machine, None),
-        Ended::Stopped(stop) => (machine, Some(Ending::from(stop))),
+        SessionEnd::Detached => (machine, None),
+        SessionEnd::Stopped(stop) => (machine, Some(Ending::from(stop))),
     })
 }

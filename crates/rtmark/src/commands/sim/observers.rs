@@ -121,8 +121,8 @@ impl Observer for Observers<'_> {
 }
 
 impl LandmarkObserver for Observers<'_> {
-    fn passed(&mut self, machine: &Machine, now: Cycles) {
-        self.held.iter_mut().for_each(|held| held.passed(machine, now));
+    fn ran_until(&mut self, machine: &Machine, now: Cycles) {
+        self.held.iter_mut().for_each(|held| held.ran_until(machine, now));
     }
 }
 

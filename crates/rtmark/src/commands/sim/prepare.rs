@@ -84,7 +84,7 @@ impl Arguments {
         };
         let snapshot = snapshot::read(path)?;
         let begun = snapshot::arguments(&snapshot, path)?;
-        let (bytes, soc) = (snapshot.begun().image.clone(), snapshot::soc(&snapshot)?);
+        let (bytes, soc) = (snapshot.inputs().image.clone(), snapshot::soc(&snapshot)?);
         let image = begun.load(&bytes, &soc.soc, verbosity)?;
         let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
         Ok(RunSource { image, bytes, soc, resumed })
@@ -110,7 +110,7 @@ impl Arguments {
         if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
             ended = snapshot::replay(snapshot, &mut session, path)?;
             if let Some(address) = until {
-                session.machine.go_through(address);
+                session.machine.remove_stop(address);
             }
             until = self.stop_place(image)?;
             Self::stop_before(&mut session.machine, soc, until)?;

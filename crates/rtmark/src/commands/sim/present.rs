@@ -32,7 +32,7 @@ impl FinishedRun<'_> {
         let (session, machine) = (&self.session, &self.session.machine);
         match end {
             End::Returned => {
-                let result = Register::Argument(0).by(machine.convention());
+                let result = Register::Argument(0).in_convention(machine.convention());
                 let name = machine.named_registers().into_iter().find(|(_, it)| *it == result);
                 let name = name.map_or("result", |(name, _)| name);
                 let value = machine.register(result);

@@ -9,7 +9,7 @@ use clap::{Args as _, FromArgMatches as _};
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Ending, Session, input_file};
 use rtmark_sim::{Cycles, Machine};
-use rtmark_snapshot::{Begun, Snapshot};
+use rtmark_snapshot::{RunInputs, Snapshot};
 
 use super::Arguments;
 use super::prepare::refuse;
@@ -55,7 +55,7 @@ impl Arguments {
         (image, soc): (&[u8], &SocFile),
         file: &Path,
     ) -> Result<(), CliError> {
-        let begun = Begun {
+        let begun = RunInputs {
             image_name: self.image().display().to_string(),
             image: image.to_vec(),
             soc_name: soc.origin.clone(),
@@ -105,13 +105,13 @@ pub fn read(path: &Path) -> Result<Snapshot, CliError> {
 
 /// Returns the soc of a snapshot.
 pub fn soc(snapshot: &Snapshot) -> Result<SocFile, CliError> {
-    let begun = snapshot.begun();
+    let begun = snapshot.inputs();
     Ok(socs::from_text(&begun.soc_name, &begun.soc)?)
 }
 
 /// Parses the arguments of the original run.
 pub fn arguments(snapshot: &Snapshot, path: &Path) -> Result<Arguments, CliError> {
-    let begun = snapshot.begun();
+    let begun = snapshot.inputs();
     let words = ["sim", &begun.image_name, "--soc", &begun.soc_name].map(str::to_owned);
     parse(words.into_iter().chain(begun.options.iter().cloned())).map_err(|_| {
         let problem = "this rtmark does not know the options in the snapshot";
@@ -150,7 +150,7 @@ mod tests {
             for (soc_name, soc, option) in
                 [("s", "", text), (text, "", "--strict"), ("s", text, "--strict")]
             {
-                let begun = Begun {
+                let begun = RunInputs {
                     image_name: text.to_owned(),
                     image: vec![1, 2, 3],
                     soc_name: soc_name.to_owned(),

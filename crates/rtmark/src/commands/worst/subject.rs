@@ -7,7 +7,7 @@ use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Edge, Platform};
 use rtmark_sim::{Image, InternalError, Machine, Stop, Watch};
 use rtmark_units::Cycles;
-use rtmark_worst::{Path, PathError, Question, Reach, Second, Verdict, Window, spans};
+use rtmark_worst::{PairedInterrupt, Path, PathError, Question, Reach, Verdict, Window, spans};
 
 use crate::commands;
 use crate::commands::inputs::Inputs;
@@ -207,7 +207,7 @@ impl Subject {
             patience: PATIENCE,
             woken: woken.transpose()?,
             ends: end_addresses,
-            second: options.second.map(|second| Second {
+            second: options.second.map(|second| PairedInterrupt {
                 interrupt: second.interrupt,
                 priority: second.priority.unwrap_or(priority),
                 distance: second.distance,

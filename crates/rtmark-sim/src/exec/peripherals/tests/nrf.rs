@@ -60,7 +60,7 @@ impl Rig {
         }
     }
 
-    fn told(&self) -> Vec<u32> {
+    fn unmodelled(&self) -> Vec<u32> {
         self.0.unmodelled().map(|register| register.address).collect()
     }
 
@@ -82,7 +82,7 @@ fn ps_6_16_an_event_reaches_its_tasks_one_period_of_16_mhz_later() {
     assert_eq!(nrf.read(TIMERS[1] + CC), 0);
     nrf.until(404);
     assert_eq!([0, 4].map(|at| nrf.read(TIMERS[1] + CC + at)), [101, 101]);
-    assert_eq!(nrf.told(), []);
+    assert_eq!(nrf.unmodelled(), []);
     // A disabled channel carries nothing.
     nrf.write(PPI + 0x508, 1 << 3);
     nrf.write(TIMERS[0] + CC, 200);
@@ -91,7 +91,7 @@ fn ps_6_16_an_event_reaches_its_tasks_one_period_of_16_mhz_later() {
 }
 
 #[test]
-fn ps_6_1_an_event_is_carried_though_its_register_is_set() {
+fn ps_6_1_an_event_propagates_even_if_its_register_is_already_set() {
     let mut nrf = machine!("nrf52840");
     nrf.connect(0, TRIGGERED, TIMERS[0] + COUNT);
     nrf.write(TIMERS[0] + 0x504, 2);
@@ -106,7 +106,7 @@ fn ps_6_1_an_event_is_carried_though_its_register_is_set() {
 }
 
 #[test]
-fn ps_6_16_events_go_through_chains_of_channels_and_meet_in_one_task() {
+fn ps_6_16_events_propagate_through_chained_channels_to_one_task() {
     let mut nrf = machine!("nrf52840");
     nrf.connect(0, TRIGGERED, EGU + 4);
     nrf.connect(1, TRIGGERED + 4, EGU + 8);
@@ -128,7 +128,7 @@ fn ps_6_16_events_go_through_chains_of_channels_and_meet_in_one_task() {
 }
 
 #[test]
-fn ps_6_16_groups_are_enabled_by_tasks_and_enabling_has_priority() {
+fn ps_6_16_groups_are_enabled_by_tasks_and_enable_has_priority() {
     let mut nrf = machine!("nrf52840");
     let (enable, disable) = (PPI, PPI + 4);
     nrf.write(PPI + 0x800, 1 << 8 | 1 << 9);
@@ -150,7 +150,7 @@ fn ps_6_16_groups_are_enabled_by_tasks_and_enabling_has_priority() {
 }
 
 #[test]
-fn ps_6_16_1_channels_from_20_on_have_their_ends_fixed() {
+fn ps_6_16_1_channels_from_20_on_have_fixed_ends() {
     let mut nrf = machine!("nrf52840");
     let (rtc, channel) = (0x4000_B000, PPI + 0x510 + 8 * 31);
     nrf.write(channel, 0);
@@ -167,34 +167,34 @@ fn ps_6_16_1_channels_from_20_on_have_their_ends_fixed() {
     nrf.until(2 * tick + 99 + 4 + 64);
     nrf.write(TIMERS[0] + CAPTURE, 1);
     assert_eq!(nrf.read(TIMERS[0] + CC), 1, "a microsecond since it has begun");
-    assert_eq!(nrf.told(), []);
+    assert_eq!(nrf.unmodelled(), []);
 }
 
 #[test]
-fn ends_without_a_model_are_told_when_they_are_connected() {
+fn unmodelled_channel_ends_are_reported_when_connected() {
     let mut nrf = machine!("nrf52840");
     let (ready, send, sleep) = (0x4000_1100, 0x4000_1000, 0x4000_0114);
     nrf.write(PPI + 0x510, TIMERS[0] + COMPARE);
     nrf.write(PPI + 0x514, send);
-    assert_eq!(nrf.told(), []);
+    assert_eq!(nrf.unmodelled(), []);
     nrf.write(ENABLE_SET, 1);
-    assert_eq!(nrf.told(), [send]);
+    assert_eq!(nrf.unmodelled(), [send]);
     // An event that is not connected yet; one that the model never raises; an event's address in place of a
     // task's.
     nrf.write(PPI + 0x518, ready);
     nrf.write(ENABLE_SET, 2);
-    assert_eq!(nrf.told(), [send]);
+    assert_eq!(nrf.unmodelled(), [send]);
     nrf.write(PPI + 0x51C, TIMERS[0]);
-    assert_eq!(nrf.told(), [send, ready]);
+    assert_eq!(nrf.unmodelled(), [send, ready]);
     nrf.connect(2, sleep, TIMERS[0] + COMPARE);
-    assert_eq!(nrf.told(), [sleep, send, ready, TIMERS[0] + COMPARE]);
+    assert_eq!(nrf.unmodelled(), [sleep, send, ready, TIMERS[0] + COMPARE]);
     // By a fixed channel, enabled by a group that another channel enables.
     let mut nrf = machine!("nrf52840");
     nrf.write(PPI + 0x800, 1 << 20);
     nrf.connect(0, TRIGGERED, PPI);
     nrf.write(EGU, 1);
     nrf.until(10);
-    assert_eq!(nrf.told(), [send]);
+    assert_eq!(nrf.unmodelled(), [send]);
     let mut nrf = machine!("nrf52840");
     nrf.0.set_strictness(Strictness::Strict);
     let refused = nrf.0.cortex_m_state().write_peripheral(ENABLE_SET, 1 << 20, u32::MAX);
@@ -202,7 +202,7 @@ fn ends_without_a_model_are_told_when_they_are_connected() {
 }
 
 #[test]
-fn ps_6_34_2_endtx_stops_the_transmitter_by_a_channel_as_zephyr_has_it() {
+fn ps_6_34_2_endtx_can_stop_the_transmitter_through_a_channel() {
     let mut nrf = machine!("nrf52840");
     nrf.enable_uarte();
     nrf.connect(0, UARTE + 0x120, UARTE + 0x0C);
@@ -223,11 +223,11 @@ fn ps_6_34_2_endtx_stops_the_transmitter_by_a_channel_as_zephyr_has_it() {
         nrf.until(begin + FRAME + 4);
         assert_eq!((nrf.read(stopped), nrf.read(UARTE + 0x54C)), (1, 1));
     }
-    assert_eq!((nrf.0.take_console(), nrf.told()), (b"ok".to_vec(), vec![]));
+    assert_eq!((nrf.0.take_console(), nrf.unmodelled()), (b"ok".to_vec(), vec![]));
 }
 
 #[test]
-fn ps_6_34_2_txdrdy_comes_after_each_byte_and_stoptx_ends_a_transfer_early() {
+fn ps_6_34_2_txdrdy_is_raised_after_each_byte_and_stoptx_ends_a_transfer_early() {
     let mut nrf = machine!("nrf52840");
     nrf.enable_uarte();
     nrf.connect(0, UARTE + 0x11C, TIMERS[0] + COUNT);
@@ -236,9 +236,9 @@ fn ps_6_34_2_txdrdy_comes_after_each_byte_and_stoptx_ends_a_transfer_early() {
     nrf.until(3 * FRAME + 10);
     nrf.write(TIMERS[0] + CAPTURE, 1);
     assert_eq!(nrf.read(TIMERS[0] + CC), 3);
-    assert_eq!((nrf.read(UARTE + 0x120), nrf.told()), (0, vec![]));
+    assert_eq!((nrf.read(UARTE + 0x120), nrf.unmodelled()), (0, vec![]));
     nrf.write(UARTE + 0x0C, 1);
-    assert_eq!(nrf.told(), [UARTE + 0x0C], "the console has the last byte, too");
+    assert_eq!(nrf.unmodelled(), [UARTE + 0x0C], "the console has the last byte, too");
     nrf.until(4 * FRAME + 10);
     nrf.write(TIMERS[0] + CAPTURE, 1);
     assert_eq!(nrf.read(TIMERS[0] + CC), 4);
@@ -247,7 +247,7 @@ fn ps_6_34_2_txdrdy_comes_after_each_byte_and_stoptx_ends_a_transfer_early() {
 }
 
 #[test]
-fn ps_6_34_3_bytes_fill_the_buffer_and_endrx_tells() {
+fn ps_6_34_3_bytes_fill_the_buffer_and_raise_endrx() {
     let mut nrf = machine!("nrf52840");
     nrf.0.connect_uart(Some("UARTE0"), b"hello").expect("it has one");
     nrf.enable_uarte();
@@ -268,7 +268,7 @@ fn ps_6_34_3_bytes_fill_the_buffer_and_endrx_tells() {
     nrf.write(UARTE, 1);
     nrf.until(11_000);
     assert_eq!(nrf.0.peek(RAM + 8, 1), b"o");
-    assert_eq!((nrf.0.unread_input(Some("UARTE0")), nrf.told()), (0, vec![]));
+    assert_eq!((nrf.0.unread_input(Some("UARTE0")), nrf.unmodelled()), (0, vec![]));
 }
 
 #[test]
@@ -330,17 +330,17 @@ fn a_buffered_driver_counts_bytes_and_chains_buffers_by_channels() {
     nrf.until(20 * FRAME);
     nrf.write(TIMERS[1] + CAPTURE, 1);
     assert_eq!((nrf.read(TIMERS[1] + CC), nrf.0.peek(RAM, 7)), (6, b"012345\xA5".to_vec()));
-    assert_eq!((nrf.read(PPI + 0x500), nrf.told()), (1, vec![]));
+    assert_eq!((nrf.read(PPI + 0x500), nrf.unmodelled()), (1, vec![]));
 }
 
 #[test]
-fn ps_6_34_1_easydma_reaches_ram_only() {
+fn ps_6_34_1_easydma_accesses_ram_only() {
     let mut nrf = machine!("nrf52840");
     nrf.0.connect_uart(None, b"a").expect("it has one");
     nrf.enable_uarte();
     nrf.receive(0x1000, 1);
     nrf.until(FRAME + 1);
-    assert_eq!((nrf.0.peek(0x1000, 1), nrf.told()), (vec![0xFF], vec![0x1000]));
+    assert_eq!((nrf.0.peek(0x1000, 1), nrf.unmodelled()), (vec![0xFF], vec![0x1000]));
 }
 
 #[test]
@@ -375,11 +375,11 @@ fn ps_6_10_1_edges_of_pins_are_events() {
     nrf.write(GPIOTE + 0x510, config(0, 0, 11));
     nrf.until(3200);
     assert_eq!(nrf.read(TIMERS[0] + CC), 2103 / 4);
-    assert_eq!(nrf.told(), []);
+    assert_eq!(nrf.unmodelled(), []);
 }
 
 #[test]
-fn ps_6_10_1_tasks_drive_a_pin_and_out_is_ignored_meanwhile() {
+fn ps_6_10_1_tasks_drive_a_pin_and_override_out() {
     let mut nrf = machine!("nrf52840");
     let (out, input) = (GPIO + 0x504, GPIO + 0x510);
     // Channel 2: task mode, P0.13, toggled, high at first.
@@ -404,7 +404,7 @@ fn ps_6_10_1_tasks_drive_a_pin_and_out_is_ignored_meanwhile() {
 }
 
 #[test]
-fn ps_6_10_1_of_tasks_at_once_out_comes_before_clr_before_set() {
+fn ps_6_10_1_simultaneous_tasks_apply_out_then_clr_then_set() {
     let mut nrf = machine!("nrf52840");
     let level = |nrf: &mut Rig| nrf.read(GPIO + 0x510) & 1;
     let (out, set, clear) = (GPIOTE, GPIOTE + 0x30, GPIOTE + 0x60);
@@ -428,7 +428,7 @@ fn ps_6_10_1_of_tasks_at_once_out_comes_before_clr_before_set() {
 }
 
 #[test]
-fn ps_6_9_1_pins_that_are_sensed_raise_port_once_until_all_have_gone() {
+fn ps_6_9_1_sensed_pins_raise_port_once_until_all_are_inactive() {
     let mut nrf = machine!("nrf52840");
     let (port, latch) = (GPIOTE + 0x17C, GPIO + 0x520);
     nrf.drive("P0.11", &[(0, Level::High), (1000, Level::Low), (2000, Level::High)]);
@@ -456,7 +456,7 @@ fn ps_6_9_1_pins_that_are_sensed_raise_port_once_until_all_have_gone() {
 }
 
 #[test]
-fn ps_6_9_1_in_latched_mode_port_comes_until_every_latch_is_cleared() {
+fn ps_6_9_1_in_latched_mode_port_is_raised_until_every_latch_is_cleared() {
     let mut nrf = machine!("nrf52840");
     let (port, latch) = (GPIOTE + 0x17C, GPIO + 0x820);
     nrf.drive("P1.3", &[(1000, Level::High), (1100, Level::Low)]);
@@ -478,7 +478,7 @@ fn ps_6_9_1_in_latched_mode_port_comes_until_every_latch_is_cleared() {
 }
 
 #[test]
-fn ps_6_9_an_input_is_where_its_resistor_holds_it_and_dir_is_in_pin_cnf() {
+fn ps_6_9_undriven_inputs_follow_their_pull_resistor_and_dir_is_in_pin_cnf() {
     let mut nrf = machine!("nrf52840");
     let (input, direction, config) = (GPIO + 0x810, GPIO + 0x814, GPIO + 0xA00);
     nrf.write(config, 3 << 2);
@@ -495,7 +495,7 @@ fn ps_6_9_an_input_is_where_its_resistor_holds_it_and_dir_is_in_pin_cnf() {
 }
 
 #[test]
-fn a_reset_disconnects_everything() {
+fn reset_disconnects_all_channels() {
     let mut nrf = machine!("nrf52840");
     let idle = [0x2000_1000_u32, 9, 0xE7FE].map(u32::to_le_bytes).concat();
     nrf.0.load(&Image::from_raw(&idle, 0).expect("an image")).expect("it fits");
@@ -510,7 +510,7 @@ fn a_reset_disconnects_everything() {
 /// Firmware that sleeps behaves the same in one run and in slices: a pin captures a timer and wakes the
 /// core, each capture is sent, and the end of sending stops the transmitter.
 #[test]
-fn a_program_sleeps_while_channels_work() {
+fn programs_sleep_while_ppi_channels_work() {
     // cpsid i; enable GPIOTE's interrupt; then forever: wfi; STARTTX; wait for TXSTOPPED, clear it, IN[0]
     // and the pending interrupt.
     let program = [
@@ -543,6 +543,6 @@ fn a_program_sleeps_while_channels_work() {
     for mut machine in [nrf, sliced] {
         assert_eq!(machine.0.take_console(), b"!!!!!");
         assert_eq!(machine.read(TIMERS[0] + CC), 50_010 / 4);
-        assert_eq!(machine.told(), []);
+        assert_eq!(machine.unmodelled(), []);
     }
 }

@@ -23,7 +23,7 @@ impl Rig {
 
 /// 6.22.7: an event is guaranteed from N + 2 on; N and N + 1 may be missed, which programs must expect.
 #[test]
-fn the_rtc_meets_what_is_written_two_counts_ahead() {
+fn the_rtc_matches_compare_values_written_two_counts_ahead() {
     for (ahead, meets) in [(0, false), (1, false), (2, true), (3, true)] {
         let mut nrf = machine!("nrf52840");
         nrf.start_rtc();
@@ -53,7 +53,7 @@ fn the_rtc_meets_what_is_written_two_counts_ahead() {
 
 /// 6.22.8: five periods of 16 MHz, of which a load takes two cycles anyway.
 #[test]
-fn a_read_of_the_rtcs_counter_stops_the_core() {
+fn reading_the_rtc_counter_stalls_the_core() {
     let mut nrf = machine!("nrf52840");
     nrf.0.cortex_m_state().cycles = 100;
     nrf.read(RTC + CC);

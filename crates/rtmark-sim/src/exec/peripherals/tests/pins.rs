@@ -1,7 +1,7 @@
 //! Pins driven from outside: their registers, and interrupts on their edges.
 
 use super::*;
-use crate::{Level, NoPin, PinChange};
+use crate::{Level, PinChange, UnknownPin};
 
 fn changes(of: &[(u64, u8)]) -> Vec<PinChange> {
     let level = |level| if level == 0 { Level::Low } else { Level::High };
@@ -9,7 +9,7 @@ fn changes(of: &[(u64, u8)]) -> Vec<PinChange> {
 }
 
 #[test]
-fn a_register_shows_pins_as_they_are_driven_and_others_as_they_are_set() {
+fn input_registers_show_driven_pins_and_configured_ones() {
     let mut f405 = machine!("stm32f405");
     let (input, output) = (0x4002_0810, 0x4002_0814);
     f405.0.drive_pin("pc13", &changes(&[(100, 1), (200, 0)])).expect("it has it");
@@ -23,12 +23,12 @@ fn a_register_shows_pins_as_they_are_driven_and_others_as_they_are_set() {
     assert_eq!(f405.read(input), 1 << 2);
     assert_eq!(f405.read(0x4002_0010), 0, "port A has not heard of it");
     let error = f405.0.drive_pin("PA16", &[]).expect_err("there are sixteen");
-    assert!(matches!(&error, NoPin { name, .. } if name == "PA16"));
+    assert!(matches!(&error, UnknownPin { name, .. } if name == "PA16"));
     assert!(error.to_string().contains("PA0 to PA15, PB0 to PB15"), "{error}");
 }
 
 #[test]
-fn every_family_shows_its_pins() {
+fn every_family_shows_its_input_pins() {
     let pins = [
         (machine!("nrf52840"), "P1.09", None, 0),
         (machine!("nrf52840"), "P1.9", Some(0x5000_0810), 9),
@@ -55,7 +55,7 @@ fn every_family_shows_its_pins() {
 }
 
 #[test]
-fn edges_pend_the_interrupt_of_the_line_that_their_port_is_chosen_for() {
+fn edges_pend_the_interrupt_of_the_line_routed_to_their_port() {
     let mut f405 = machine!("stm32f405");
     let (select, exti) = (0x4001_3814, 0x4001_3C00);
     let (mask, rising, falling, pending) = (exti, exti + 8, exti + 0xC, exti + 0x14);
@@ -84,7 +84,7 @@ fn edges_pend_the_interrupt_of_the_line_that_their_port_is_chosen_for() {
 }
 
 #[test]
-fn a_program_may_pend_a_line_itself() {
+fn programs_can_pend_an_exti_line() {
     let mut f100 = machine!("stm32f100");
     let exti = 0x4001_0400;
     f100.write(exti + 0x10, 1 << 3);
@@ -99,7 +99,7 @@ fn a_program_may_pend_a_line_itself() {
 }
 
 #[test]
-fn newer_families_tell_rising_from_falling_edges() {
+fn newer_families_distinguish_rising_from_falling_edges() {
     let mut c031 = machine!("stm32c031");
     let exti = 0x4002_1800;
     c031.0.drive_pin("PB1", &changes(&[(100, 1), (200, 0)])).expect("it has it");
@@ -120,7 +120,7 @@ fn newer_families_tell_rising_from_falling_edges() {
 }
 
 #[test]
-fn a_pico_tells_levels_from_edges() {
+fn rp2040_distinguishes_levels_from_edges() {
     let banks =
         [(machine!("rp2040"), 0x4001_40F0, 0x10, 13), (machine!("rp2350"), 0x4002_8230, 0x18, 21)];
     for (mut pico, raw, step, irq) in banks {

@@ -1,10 +1,10 @@
 //! Input at UARTs: a byte arrives one frame after the previous one was read.
 
 use super::*;
-use crate::NoUart;
+use crate::UnknownUart;
 
 #[test]
-fn an_stm32_receives_at_its_baud_rate() {
+fn stm32_uarts_receive_at_their_baud_rate() {
     let mut f405 = machine!("stm32f405");
     let (status, data, baud, control) = (0x4000_4400, 0x4000_4404, 0x4000_4408, 0x4000_440C);
     f405.0.connect_uart(Some("usart2"), b"hi").expect("it has one");
@@ -28,7 +28,7 @@ fn an_stm32_receives_at_its_baud_rate() {
 }
 
 #[test]
-fn nothing_arrives_while_nobody_listens() {
+fn nothing_arrives_while_the_receiver_is_off() {
     let mut c031 = machine!("stm32c031");
     let (control, baud, request, status, data) =
         (0x4000_4400, 0x4000_440C, 0x4000_4418, 0x4000_441C, 0x4000_4424);
@@ -54,7 +54,7 @@ fn nothing_arrives_while_nobody_listens() {
 }
 
 #[test]
-fn a_pl011_tells_of_a_byte_below_its_level_when_nothing_follows() {
+fn pl011_raises_a_receive_timeout_below_its_fifo_level() {
     let mut pico = machine!("rp2040");
     let uart = 0x4003_4000;
     let (data, flags, line, control, mask, clear) =
@@ -85,7 +85,7 @@ fn a_pl011_tells_of_a_byte_below_its_level_when_nothing_follows() {
 }
 
 #[test]
-fn a_cmsdk_uart_has_a_receive_interrupt_of_its_own() {
+fn cmsdk_uarts_have_a_separate_receive_interrupt() {
     let mut mps2 = machine!("mps2-an385");
     let uart = 0x4000_4000;
     mps2.0.connect_uart(Some("UART0"), b"q").expect("it has one");
@@ -101,7 +101,7 @@ fn a_cmsdk_uart_has_a_receive_interrupt_of_its_own() {
 }
 
 #[test]
-fn an_nrf_uart_receives_a_byte_at_a_time() {
+fn nrf_uarts_receive_one_byte_at_a_time() {
     let mut nrf = machine!("nrf52840");
     let uart = 0x4000_2000;
     nrf.0.connect_uart(None, b"z").expect("it has some");
@@ -117,7 +117,7 @@ fn an_nrf_uart_receives_a_byte_at_a_time() {
 }
 
 #[test]
-fn an_nrf51s_uart_has_no_dma() {
+fn the_nrf51_uart_has_no_dma() {
     let mut nrf = machine!("nrf51822");
     let uart = 0x4000_2000;
     nrf.write(uart + 0x500, 8);
@@ -138,13 +138,13 @@ fn an_nrf51s_uart_has_no_dma() {
 }
 
 #[test]
-fn a_reset_leaves_the_line_alone_and_a_wrong_name_is_refused() {
+fn reset_preserves_the_serial_line_and_unknown_uarts_are_rejected() {
     let mut f405 = machine!("stm32f405");
     f405.0.poke(0x0800_0000, &[0, 0, 0, 0x20, 9, 0, 0, 8, 0xFE, 0xE7]).expect("flash");
     f405.0.connect_uart(Some("USART2"), b"hi").expect("it has one");
     f405.0.reset().expect("vectors");
     assert_eq!(f405.0.unread_input(Some("USART2")), 2);
     let error = f405.0.connect_uart(Some("UART9"), b"hi").expect_err("it has none of that name");
-    let NoUart { soc, uarts, .. } = &error;
+    let UnknownUart { soc, uarts, .. } = &error;
     assert!(soc == "stm32f405" && uarts.contains("USART2"), "{error}");
 }

@@ -5,14 +5,14 @@ use rtmark_units::Cycles;
 use super::op::Toy;
 use super::{CONVENTION, ENTRY, FIRST, HANDLER, ToyState};
 use crate::debug::{
-    Access, AccessKind, Advance, Controlled, CoreModel, Instruction, Marks, Observed, Roles,
-    Trials, Tried,
+    Access, AccessKind, Advance, BoundaryCounts, Controlled, CoreModel, Instruction, Observed,
+    Roles, TrialOutcome, Trials,
 };
 use crate::isa::Disassembly;
 use crate::soc::Soc;
 use crate::state::stop::Stop;
 use crate::state::{
-    Blocker, Convention, CoreState, Interrupted, Landmarks, NoMemory, Register, ThreadStack,
+    Blocker, Convention, CoreState, Interrupted, Landmarks, Register, ThreadStack, UnmappedAddress,
 };
 
 /// The toy core.
@@ -23,29 +23,30 @@ pub struct ToyCore {
 }
 
 impl Observed for ToyCore {
-    type Reached = ();
+    type NextInstruction = ();
 
     fn begin_observed(&mut self, until: Cycles, _landmarks: Option<&Landmarks>) {
         self.limit = until.0;
     }
 
     fn reach_observed(&mut self) -> Result<Option<()>, Stop> {
-        Ok(self.state.attend(self.limit)?.is_none().then_some(()))
+        Ok(self.state.handle_due_events(self.limit)?.is_none().then_some(()))
     }
 
     fn execute_observed(&mut self, (): ()) -> (Option<Instruction>, Result<(), Stop>) {
         let (address, began) = (self.state.pc, self.state.cycles());
         match self.state.step() {
             Ok(it) => {
-                let told = Instruction { address, size: it.size() as u8, is_call: false, began };
-                (Some(told), Ok(()))
+                let instruction =
+                    Instruction { address, size: it.size() as u8, is_call: false, began };
+                (Some(instruction), Ok(()))
             }
             Err(stop) => (None, Err(stop)),
         }
     }
 
-    fn marks(&self) -> Marks {
-        Marks {
+    fn marks(&self) -> BoundaryCounts {
+        BoundaryCounts {
             taken: self.state.watches.taken,
             left: self.state.watches.left,
             handler: self.exception(),
@@ -82,12 +83,12 @@ impl CoreModel for ToyCore {
 
 impl Controlled for ToyCore {
     fn step(&mut self, until: Cycles) -> Result<(), Stop> {
-        while self.state.attend(until.0)?.is_some() {}
+        while self.state.handle_due_events(until.0)?.is_some() {}
         self.state.step().map(|_| ())
     }
 
-    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        self.state.write(address, value).ok_or(NoMemory(address))
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress> {
+        self.state.write(address, value).ok_or(UnmappedAddress(address))
     }
 
     fn disassembly(&self, address: u32) -> Option<Disassembly> {
@@ -111,7 +112,7 @@ impl Controlled for ToyCore {
         self.state.masked.then_some(Blocker::MachineMask)
     }
 
-    fn holds_back_priority(&self, _priority: u8) -> Option<Blocker> {
+    fn priority_blocker(&self, _priority: u8) -> Option<Blocker> {
         self.state.blocker()
     }
 
@@ -158,7 +159,7 @@ impl Roles for ToyCore {
 
 impl Trials for ToyCore {
     fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        if let Some(other) = self.state.attend(until.0)? {
+        if let Some(other) = self.state.handle_due_events(until.0)? {
             return Ok(other);
         }
         let left = self.state.watches.left;
@@ -181,7 +182,7 @@ impl Trials for ToyCore {
         self.state.soc.vector_base()
     }
 
-    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
         let state = &self.state;
         if state.armed >> interrupt & 1 == 0 {
             return Some(Blocker::Disabled);
@@ -191,7 +192,7 @@ impl Trials for ToyCore {
         state.blocker().or(pending)
     }
 
-    fn looks_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self) -> Option<Cycles> {
         None
     }
 
@@ -199,7 +200,7 @@ impl Trials for ToyCore {
         self.state.asleep
     }
 
-    fn has_come(&self, interrupt: u16) -> bool {
+    fn has_arrived(&self, interrupt: u16) -> bool {
         self.state.wanted() >> interrupt & 1 == 1
     }
 
@@ -209,10 +210,12 @@ impl Trials for ToyCore {
 
     /// Interrupts are only sampled at instruction boundaries, and nothing can happen between entry and
     /// handler.
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
-        match self.holds_back(interrupt) {
-            None if at.0 <= self.state.cycles => Tried::Entered(Cycles(self.state.cycles + ENTRY)),
-            _ => Tried::Unclear,
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
+        match self.interrupt_blocker(interrupt) {
+            None if at.0 <= self.state.cycles => {
+                TrialOutcome::Entered(Cycles(self.state.cycles + ENTRY))
+            }
+            _ => TrialOutcome::Unclear,
         }
     }
 

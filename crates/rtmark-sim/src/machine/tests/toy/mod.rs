@@ -16,7 +16,7 @@ pub use self::core::ToyCore;
 pub use self::op::Toy;
 
 use crate::debug::Advance;
-use crate::devices::{Attached, Console, Devices, Env, Surroundings};
+use crate::devices::{AttachedDevice, Console, DeviceContext, Devices, Env};
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -105,7 +105,7 @@ impl ToyState {
         }
         for at in 0..self.devices.attached.len() {
             if self.devices.attached[at].due.is_some_and(|due| due <= self.cycles) {
-                self.devices.look_at(at, self.cycles);
+                self.devices.update_outputs(at, self.cycles);
             }
         }
     }
@@ -113,12 +113,12 @@ impl ToyState {
     fn with_device<T>(
         &mut self,
         at: usize,
-        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+        act: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> T,
     ) -> T {
         let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.lines);
-        let around = Surroundings { bus, console, memories };
+        let around = DeviceContext { bus, console, memories };
         let (result, _) = self.devices.with_device(at, self.cycles, around, act);
-        self.devices.look_at(at, self.cycles);
+        self.devices.update_outputs(at, self.cycles);
         result
     }
 
@@ -227,7 +227,7 @@ impl ToyState {
     }
 
     /// Handles what is due at a boundary before an instruction can execute.
-    fn attend(&mut self, until: u64) -> Result<Option<Advance>, Stop> {
+    fn handle_due_events(&mut self, until: u64) -> Result<Option<Advance>, Stop> {
         self.pass_time();
         if self.watches.take_resumed() {
             return Err(Stop::Resumed);
@@ -331,7 +331,7 @@ impl CoreState for ToyState {
     fn set_fault_policy(&mut self, _policy: FaultPolicy) {}
 
     fn register(&self, register: Register) -> u32 {
-        match register.by(CONVENTION) {
+        match register.in_convention(CONVENTION) {
             Register::R(number) => self.registers.get(usize::from(number)).copied().unwrap_or(0),
             Register::Pc => self.pc,
             _ => 0,
@@ -339,7 +339,7 @@ impl CoreState for ToyState {
     }
 
     fn set_register(&mut self, register: Register, value: u32) {
-        match register.by(CONVENTION) {
+        match register.in_convention(CONVENTION) {
             Register::R(number) if usize::from(number) < REGISTERS => {
                 self.registers[usize::from(number)] = value;
             }

@@ -204,12 +204,12 @@ impl Supply {
 
     /// Returns whether the start of the buffer reads as `fence.i`, whether valid or not. That
     /// clears the prediction even if it is not executed (RTL traces).
-    pub const fn shows_fence(&self) -> bool {
+    pub const fn reads_as_fence(&self) -> bool {
         matches!((self.buffer[0].parcel, self.buffer[1].parcel), (Parcel::FenceLow, Parcel::Zero))
     }
 
     /// Returns whether the queue is full, so that fetching pauses.
-    pub const fn rests(&self) -> bool {
+    pub const fn is_paused(&self) -> bool {
         self.queued == QUEUE as u8
     }
 
@@ -225,7 +225,7 @@ impl Supply {
     }
 
     /// Advances by one cycle.
-    pub fn pass(&mut self, decoding: Consumption, memory: &mut impl Memory) {
+    pub fn step(&mut self, decoding: Consumption, memory: &mut impl Memory) {
         let before = *self;
         let jump = decoding.jump.filter(|_| before.takes_jumps());
         let arrived = before.port.ends();

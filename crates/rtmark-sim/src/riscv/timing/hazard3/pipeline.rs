@@ -4,8 +4,8 @@
 //! and from Hazard3's documentation, "Instruction Cycle Counts" (RP2350 datasheet, 3.8.7), where it
 //! covers them.
 
-use super::super::cycle::{Around, Depth, Event, Happened, Sleep};
-use super::super::demand::{Access, Answer, Demand, Excepts, Flow};
+use super::super::cycle::{CycleInputs, CycleOutcome, Event, Sleep, SleepDepth};
+use super::super::demand::{Access, BusResponse, Demand, ExceptionOutcome, Flow};
 use super::super::{Memory, Port};
 use super::fetch::{Consumption, Jump, Predict, Supply};
 
@@ -14,7 +14,7 @@ use super::fetch::{Consumption, Jump, Predict, Supply};
 struct Later {
     rd: u8,
     access: Pending,
-    excepts: bool,
+    raises: bool,
     /// Whether the access is about to get an error response.
     fails: bool,
     sleep: Sleep,
@@ -120,7 +120,7 @@ struct Work {
     /// The cycles of a division that it begins.
     divides: Option<u8>,
     /// The access whose address it puts on the data port.
-    address: Option<(u8, Answer)>,
+    address: Option<(u8, BusResponse)>,
     /// Whether the port takes the address.
     accepted: bool,
     /// Whether it is an atomic operation.
@@ -156,7 +156,7 @@ impl ThreeStages {
 
     /// Returns whether a sleeping instruction holds stage M until it is released.
     fn sleeps(&self) -> bool {
-        self.later.sleep != Sleep::No && !self.released
+        self.later.sleep != Sleep::Awake && !self.released
     }
 
     /// Returns whether the predicted branch is only part of the instruction, which is then fetched
@@ -168,8 +168,8 @@ impl ThreeStages {
 
     /// Returns the jump that the instruction in stage X makes because its path differs from what
     /// was fetched.
-    fn jump_wanted(&self, x: &Demand) -> Option<u32> {
-        if self.jumped || x.excepts != Excepts::No {
+    fn requested_jump(&self, x: &Demand) -> Option<u32> {
+        if self.jumped || x.raises != ExceptionOutcome::No {
             return None;
         }
         if self.is_predicted_in_part(x) {
@@ -193,10 +193,10 @@ impl ThreeStages {
     fn prediction(&self, x: &Demand, jump: Option<u32>, traps: bool) -> Predict {
         let predicted = self.supply.predicted()[0];
         let Some(target) = jump else {
-            let clears = traps || self.supply.shows_fence();
+            let clears = traps || self.supply.reads_as_fence();
             return if clears { Predict::Clear } else { Predict::Keep };
         };
-        if traps || self.supply.shows_fence() || predicted {
+        if traps || self.supply.reads_as_fence() || predicted {
             return Predict::Clear;
         }
         let backward =
@@ -206,8 +206,8 @@ impl ThreeStages {
 
     /// Returns the wait states and response of the access whose address the instruction in stage X
     /// puts on the port.
-    fn address_wanted(&self, x: &Demand) -> Option<(u8, Answer)> {
-        if x.excepts != Excepts::No {
+    fn requested_address(&self, x: &Demand) -> Option<(u8, BusResponse)> {
+        if x.raises != ExceptionOutcome::No {
             return None;
         }
         match x.access {
@@ -218,16 +218,16 @@ impl ThreeStages {
             | Access::LoadReserved(waits, answer) => Some((waits, answer)),
             Access::StoreConditional(access) => access,
             Access::Atomic(waits) => matches!(self.phase, Phase::ReadAddress | Phase::WriteAddress)
-                .then_some((waits, Answer::Okay)),
+                .then_some((waits, BusResponse::Okay)),
         }
     }
 
     /// Returns the traps: an exception from stage M at once, an interrupt between two instructions
     /// while no access is in progress.
-    fn traps(&self, x: &Demand, around: &Around, available: bool) -> Traps {
+    fn traps(&self, x: &Demand, cycle_inputs: &CycleInputs, available: bool) -> Traps {
         let held = self.committed || self.sleeps() || available && x.holds_interrupts;
-        let interrupt = around.interrupt && !held;
-        let exception = self.later.excepts;
+        let interrupt = cycle_inputs.interrupt && !held;
+        let exception = self.later.raises;
         Traps {
             exception,
             now: exception || interrupt && !self.later.access.is_something(),
@@ -240,23 +240,23 @@ impl ThreeStages {
         let operand = available && self.waits_for_operand(x);
         let exclusive = available && self.overlaps_exclusive(x);
         let may_begin = available && !operand && !traps.soon;
-        let may_divide = may_begin && !self.dividing && x.excepts == Excepts::No;
+        let may_divide = may_begin && !self.dividing && x.raises == ExceptionOutcome::No;
         let may_access = may_begin && !exclusive && !self.sleeps();
-        let address = self.address_wanted(x).filter(|_| may_access);
+        let address = self.requested_address(x).filter(|_| may_access);
         Work {
             waits: operand || exclusive,
             divides: x.calculates.filter(|_| may_divide),
             address,
             accepted: address.is_some() && self.data.is_ready(),
             atomic: available && matches!(x.access, Access::Atomic(_)),
-            jump: self.jump_wanted(x).filter(|_| available && !operand),
+            jump: self.requested_jump(x).filter(|_| available && !operand),
         }
     }
 
     /// Returns whether the instruction in stage M stays there: an access waits for the port, an
     /// exception for the supply, a sleep for its end.
     fn later_stays(&self, traps: Traps) -> bool {
-        let waits = self.later.access.is_on_port() && !self.data.ends() && !self.later.excepts;
+        let waits = self.later.access.is_on_port() && !self.data.ends() && !self.later.raises;
         waits || traps.exception && !self.supply.takes_jumps() || self.sleeps()
     }
 
@@ -281,38 +281,43 @@ impl ThreeStages {
     }
 
     /// Advances by one cycle, with `x` the instruction in stage X or on its way there.
-    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
+    pub fn advance(
+        &mut self,
+        x: &Demand,
+        cycle_inputs: &CycleInputs,
+        memory: &mut impl Memory,
+    ) -> CycleOutcome {
         let before = *self;
         let halfwords = x.size / 2;
         let available = before.supply.has(halfwords);
-        let traps = before.traps(x, around, available);
+        let traps = before.traps(x, cycle_inputs, available);
         let work = before.work(x, traps, available);
         let stays = before.stays(work, traps);
         let takes_jumps = before.supply.takes_jumps();
         let trapped = traps.now && takes_jumps;
 
         // Decoding moves to the next instruction; one that has jumped but stays is kept.
-        let goes_on = !stays && available && x.last;
+        let advances = !stays && available && x.last;
         let leaves = !stays && available && !traps.now;
-        let target = if traps.now { Some(around.vector) } else { work.jump };
-        let keeps = if !traps.now && !goes_on && !before.jumped { halfwords } else { 0 };
+        let target = if traps.now { Some(cycle_inputs.vector) } else { work.jump };
+        let keeps = if !traps.now && !advances && !before.jumped { halfwords } else { 0 };
         let jumps = target.is_some() && takes_jumps && !traps.now;
-        self.supply.pass(
+        self.supply.step(
             Consumption {
-                taken: if goes_on { halfwords } else { 0 },
+                taken: if advances { halfwords } else { 0 },
                 jump: target.map(|target| Jump { target, keeps }),
                 predict: before.prediction(x, work.jump, trapped),
             },
             memory,
         );
-        self.jumped = !goes_on && (before.jumped || jumps) && !trapped;
-        self.pass_work(&before, x, work, traps, stays);
+        self.jumped = !advances && (before.jumped || jumps) && !trapped;
+        self.advance_work(&before, x, work, traps, stays);
         if !before.later_stays(traps) {
             self.later = if leaves { Later::of(x) } else { Later::default() };
         } else if before.later.fails && before.data.has_left(1) {
-            self.later.excepts = true;
+            self.later.raises = true;
         }
-        self.pass_sleep(&before, around);
+        self.advance_sleep(&before, cycle_inputs);
 
         let event = match () {
             () if trapped && traps.exception => Event::Exception,
@@ -322,13 +327,14 @@ impl ThreeStages {
             () if jumps && !before.jumped => Event::JumpsAhead,
             () => Event::Stays,
         };
-        Happened { event, retires: goes_on && x.excepts != Excepts::NotRetired }
+        CycleOutcome { event, retires: advances && x.raises != ExceptionOutcome::NotRetired }
     }
 
     /// Updates the divider, the data port and the phase of an atomic operation.
-    fn pass_work(&mut self, before: &Self, x: &Demand, work: Work, traps: Traps, stays: bool) {
-        let data_ends = before.data.ends();
-        let phase_ends = data_ends && matches!(before.phase, Phase::WriteData | Phase::ReadData);
+    fn advance_work(&mut self, before: &Self, x: &Demand, work: Work, traps: Traps, stays: bool) {
+        let data_phase_end = before.data.ends();
+        let phase_ends =
+            data_phase_end && matches!(before.phase, Phase::WriteData | Phase::ReadData);
         self.committed = work.address.is_some() && !work.accepted || work.atomic && !phase_ends;
         self.dividing = (before.dividing || work.divides.is_some()) && stays;
         self.divider_busy = match work.divides {
@@ -341,31 +347,32 @@ impl ThreeStages {
             Phase::Fault if stays => Phase::Fault,
             Phase::Fault => Phase::ReadAddress,
             _ if work.waits || traps.soon => Phase::ReadAddress,
-            _ if x.excepts != Excepts::No => Phase::Fault,
-            phase if work.accepted || data_ends => phase.next(),
+            _ if x.raises != ExceptionOutcome::No => Phase::Fault,
+            phase if work.accepted || data_phase_end => phase.next(),
             phase => phase,
         };
-        let erring = |answer| u8::from(answer == Answer::Error);
-        self.data = before.data.next(work.address.map(|(waits, answer)| waits + erring(answer)));
+        let error_cycles = |answer| u8::from(answer == BusResponse::Error);
+        self.data =
+            before.data.next(work.address.map(|(waits, answer)| waits + error_cycles(answer)));
     }
 
     /// Updates the sleep state: sleep lasts at least one cycle and until an interrupt is pending,
     /// and is deeper once fetching has stopped.
-    fn pass_sleep(&mut self, before: &Self, around: &Around) {
+    fn advance_sleep(&mut self, before: &Self, cycle_inputs: &CycleInputs) {
         let sleep = before.later.sleep;
-        let block_ends = sleep == Sleep::Block && (before.unblocked || around.wakes);
-        let wakes = block_ends || sleep == Sleep::Interrupt && around.wakes;
-        self.unblocked =
-            around.unblocked || before.unblocked && !(sleep == Sleep::Block && before.released);
+        let block_ends = sleep == Sleep::Block && (before.unblocked || cycle_inputs.wakes);
+        let wakes = block_ends || sleep == Sleep::Interrupt && cycle_inputs.wakes;
+        self.unblocked = cycle_inputs.unblocked
+            || before.unblocked && !(sleep == Sleep::Block && before.released);
         self.released = false;
-        let Depth { clock_gated, powered_down, also_on_block } = around.depth;
+        let SleepDepth { clock_gated, powered_down, also_on_block } = cycle_inputs.depth;
         match before.power {
-            Power::Up if sleep == Sleep::No || before.released => {}
+            Power::Up if sleep == Sleep::Awake || before.released => {}
             Power::Up if wakes => self.released = true,
             Power::Up => {
                 let deep =
                     (clock_gated || powered_down) && (sleep == Sleep::Interrupt || also_on_block);
-                if deep && before.supply.rests() {
+                if deep && before.supply.is_paused() {
                     self.power = if powered_down { Power::GoingDown } else { Power::Down };
                 }
             }
@@ -380,8 +387,8 @@ impl ThreeStages {
     }
 
     /// Returns whether stage M holds a sleeping instruction or one with an exception.
-    pub fn is_unusual(&self) -> bool {
-        self.later.sleep != Sleep::No || self.later.excepts
+    pub fn has_sleep_or_trap(&self) -> bool {
+        self.later.sleep != Sleep::Awake || self.later.raises
     }
 
     /// Returns whether only an interrupt can still change anything.
@@ -392,23 +399,23 @@ impl ThreeStages {
 
 impl Later {
     fn of(x: &Demand) -> Self {
-        let fine = x.excepts == Excepts::No;
+        let completes = x.raises == ExceptionOutcome::No;
         let (access, fails) = match x.access {
             Access::Load(_, answer) => (Pending::Load, answer),
             Access::Store(_, answer) => (Pending::Store, answer),
             Access::LoadReserved(_, answer) => (Pending::Exclusive(true), answer),
             Access::StoreConditional(Some((_, answer))) => (Pending::Exclusive(true), answer),
-            Access::StoreConditional(None) => (Pending::Exclusive(false), Answer::Okay),
+            Access::StoreConditional(None) => (Pending::Exclusive(false), BusResponse::Okay),
             Access::None | Access::Split(..) | Access::Atomic(_) => {
-                (Pending::Nothing, Answer::Okay)
+                (Pending::Nothing, BusResponse::Okay)
             }
         };
         Self {
             rd: x.rd,
-            access: if fine { access } else { Pending::Nothing },
-            excepts: !fine,
-            fails: fine && fails == Answer::Error,
-            sleep: if fine { x.sleep } else { Sleep::No },
+            access: if completes { access } else { Pending::Nothing },
+            raises: !completes,
+            fails: completes && fails == BusResponse::Error,
+            sleep: if completes { x.sleep } else { Sleep::Awake },
         }
     }
 }

@@ -10,7 +10,7 @@ const MOST_OUTSTANDING: u8 = 2;
 
 /// A request that the port has not taken and that therefore cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Held {
+struct HeldRequest {
     address: u32,
     /// Whether a jump has made it obsolete, so that its word will not be used.
     discarded: bool,
@@ -22,7 +22,7 @@ pub struct Fetch {
     port: Port,
     /// The word that is requested next.
     next: u32,
-    held: Option<Held>,
+    held: Option<HeldRequest>,
     /// Requests whose words have not arrived.
     outstanding: u8,
     /// Those of them, the oldest ones, that a jump has made obsolete.
@@ -35,7 +35,7 @@ pub struct Fetch {
 
 /// What stage ID/EX and the controller request of fetching in a cycle.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct FetchRequest {
     /// Whether words are requested at all: not before the first jump, nor asleep.
     pub fetches: bool,
     /// The target of a jump, which discards everything in the buffer and in flight.
@@ -53,13 +53,13 @@ impl Fetch {
     }
 
     /// Advances by one cycle. Returns whether an instruction moves on to stage ID/EX.
-    pub fn pass(&mut self, asked: Asked, memory: &mut impl Memory) -> bool {
-        let Asked { fetches, jump, takes } = asked;
+    pub fn advance(&mut self, fetch_request: FetchRequest, memory: &mut impl Memory) -> bool {
+        let FetchRequest { fetches, jump, takes } = fetch_request;
         let before = *self;
         let answered = before.port.ends();
         // A word bypasses an empty buffer in the cycle in which it arrives ("Instruction Fetch").
         self.words += u8::from(answered && before.discarded == 0);
-        let goes_on = takes && jump.is_none() && self.give(memory);
+        let advances = takes && jump.is_none() && self.give(memory);
         if let Some(target) = jump {
             (self.words, self.head) = (0, target);
         }
@@ -70,10 +70,10 @@ impl Fetch {
         let begins = asks && before.held.is_none();
         let next = jump.unwrap_or(before.next) & !3;
         let request = match before.held {
-            Some(Held { address, discarded }) => {
-                Some(Held { address, discarded: discarded || jump.is_some() })
+            Some(HeldRequest { address, discarded }) => {
+                Some(HeldRequest { address, discarded: discarded || jump.is_some() })
             }
-            None => begins.then_some(Held { address: next, discarded: false }),
+            None => begins.then_some(HeldRequest { address: next, discarded: false }),
         };
         self.next = if begins { next.wrapping_add(4) } else { next };
         let granted = request.filter(|_| before.port.is_ready());
@@ -84,7 +84,7 @@ impl Fetch {
         let left_behind = left_behind + u8::from(granted.is_some_and(|request| request.discarded));
         self.discarded = left_behind.saturating_sub(u8::from(answered));
         self.outstanding = before.outstanding + u8::from(granted.is_some()) - u8::from(answered);
-        goes_on
+        advances
     }
 
     /// Takes the next instruction from the buffer if it is complete. A 32-bit instruction that

@@ -3,10 +3,10 @@
 //! Sources: the Ibex Reference Guide, "Pipeline Details" and "Load-Store Unit"; for traps and
 //! sleep, for which it gives no cycles, runs of the RTL at commit 5da1679f.
 
-use super::super::cycle::{Around, Event, Happened, Sleep};
-use super::super::demand::{Access, Answer, Demand, Excepts, Flow};
+use super::super::cycle::{CycleInputs, CycleOutcome, Event, Sleep};
+use super::super::demand::{Access, BusResponse, Demand, ExceptionOutcome, Flow};
 use super::super::{Memory, Port};
-use super::fetch::{Asked, Fetch};
+use super::fetch::{Fetch, FetchRequest};
 
 /// The contents of stage ID/EX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,8 +101,8 @@ const fn transfers(access: Access) -> (u8, [u8; 2]) {
 /// Returns whether a transfer gets an error response.
 fn fails(access: Access) -> bool {
     match access {
-        Access::Load(_, answer) | Access::Store(_, answer) => answer == Answer::Error,
-        Access::Split(both) => both.iter().any(|(_, answer)| *answer == Answer::Error),
+        Access::Load(_, answer) | Access::Store(_, answer) => answer == BusResponse::Error,
+        Access::Split(both) => both.iter().any(|(_, answer)| *answer == BusResponse::Error),
         _ => false,
     }
 }
@@ -110,8 +110,8 @@ fn fails(access: Access) -> bool {
 /// Returns what follows an instruction that is done, unless the next instruction does.
 fn flush(x: &Demand) -> Option<Flush> {
     match () {
-        () if x.excepts != Excepts::No || fails(x.access) => Some(Flush::Trap),
-        () if x.sleep != Sleep::No => Some(Flush::Sleep),
+        () if x.raises != ExceptionOutcome::No || fails(x.access) => Some(Flush::Trap),
+        () if x.sleep != Sleep::Awake => Some(Flush::Sleep),
         () if x.flow == Flow::Drain => Some(Flush::Drain),
         () => None,
     }
@@ -124,71 +124,76 @@ impl TwoStages {
     }
 
     /// Advances by one cycle, with `x` the instruction in stage ID/EX or on its way there.
-    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
+    pub fn advance(
+        &mut self,
+        x: &Demand,
+        cycle_inputs: &CycleInputs,
+        memory: &mut impl Memory,
+    ) -> CycleOutcome {
         let before = *self;
         let executes = before.control == Control::Executes && before.stage != Stage::Empty;
         let work = if executes { before.work(x) } else { Work::NONE };
         let done = executes && work.is_done();
         let flush = flush(x).filter(|_| done);
-        let interrupted = before.control == Control::Interrupts && around.interrupt;
+        let interrupted = before.control == Control::Interrupts && cycle_inputs.interrupt;
         let trapped = before.control == Control::Flushes(Flush::Trap);
         let jump = match before.control {
             Control::Reset | Control::Boots => Some(before.entry),
-            _ if trapped || interrupted => Some(around.vector),
+            _ if trapped || interrupted => Some(cycle_inputs.vector),
             _ => work.jump,
         };
-        let asked = Asked {
+        let fetch_request = FetchRequest {
             fetches: !matches!(
                 before.control,
                 Control::Reset | Control::FallsAsleep | Control::Sleeps
             ),
             jump,
-            takes: work.is_done() && flush.is_none() && !before.halts(around),
+            takes: work.is_done() && flush.is_none() && !before.halts(cycle_inputs),
         };
-        let goes_on = self.fetch.pass(asked, memory);
+        let advances = self.fetch.advance(fetch_request, memory);
         self.data = before.data.next(work.request);
         self.stage = match flush {
             Some(_) => Stage::Kept,
-            None if goes_on => Stage::First,
+            None if advances => Stage::First,
             None => work.then,
         };
-        self.control = before.control_behind(flush, around);
+        self.control = before.control_behind(flush, cycle_inputs);
         let event = match () {
             () if trapped => Event::Exception,
             () if interrupted => Event::Interrupt,
             () if done => Event::Leaves,
             () => Event::Stays,
         };
-        let retires = done && x.excepts != Excepts::NotRetired && !fails(x.access);
-        Happened { event, retires }
+        let retires = done && x.raises != ExceptionOutcome::NotRetired && !fails(x.access);
+        CycleOutcome { event, retires }
     }
 
     /// Returns whether no instruction may enter stage ID/EX: the controller is in another state, or
     /// an interrupt waits for the stage to become empty.
-    const fn halts(&self, around: &Around) -> bool {
+    const fn halts(&self, cycle_inputs: &CycleInputs) -> bool {
         match self.control {
-            Control::Executes | Control::FirstFetch => around.interrupt,
+            Control::Executes | Control::FirstFetch => cycle_inputs.interrupt,
             Control::Flushes(_) | Control::FallsAsleep | Control::Sleeps => true,
             Control::Reset | Control::Boots | Control::Interrupts => false,
         }
     }
 
     /// Returns the state of the controller in the next cycle.
-    const fn control_behind(&self, flush: Option<Flush>, around: &Around) -> Control {
+    const fn control_behind(&self, flush: Option<Flush>, cycle_inputs: &CycleInputs) -> Control {
         match self.control {
             Control::Reset => Control::Boots,
             Control::Boots => Control::FirstFetch,
-            Control::FirstFetch if around.interrupt => Control::Interrupts,
+            Control::FirstFetch if cycle_inputs.interrupt => Control::Interrupts,
             Control::Executes => match flush {
                 Some(flush) => Control::Flushes(flush),
-                None if around.interrupt && matches!(self.stage, Stage::Empty) => {
+                None if cycle_inputs.interrupt && matches!(self.stage, Stage::Empty) => {
                     Control::Interrupts
                 }
                 None => Control::Executes,
             },
             Control::Flushes(Flush::Sleep) => Control::FallsAsleep,
             Control::FallsAsleep => Control::Sleeps,
-            Control::Sleeps if around.wakes => Control::FirstFetch,
+            Control::Sleeps if cycle_inputs.wakes => Control::FirstFetch,
             Control::Sleeps => Control::Sleeps,
             Control::FirstFetch | Control::Flushes(_) | Control::Interrupts => Control::Executes,
         }
@@ -198,7 +203,7 @@ impl TwoStages {
     fn work(&self, x: &Demand) -> Work {
         let transfers = transfers(x.access);
         match self.stage {
-            Stage::First if x.excepts != Excepts::No => Work::NONE,
+            Stage::First if x.raises != ExceptionOutcome::No => Work::NONE,
             Stage::First if transfers.0 > 0 => self.access(transfers.0, transfers.0, transfers),
             Stage::First => match (x.flow, x.calculates) {
                 (Flow::Jump(target), _) => {
@@ -235,7 +240,7 @@ impl TwoStages {
     }
 
     /// Returns whether anything but instructions is in progress.
-    pub fn is_unusual(&self) -> bool {
+    pub fn has_sleep_or_trap(&self) -> bool {
         self.control != Control::Executes
     }
 

@@ -10,12 +10,12 @@ pub enum CacheCondition {
     /// The cache has exactly these contents.
     Few(FewLines),
     /// Some lines are cached, and some others are not.
-    Many { needs: Box<[Need]>, verdict: Verdict },
+    Many { needs: Box<[LineCondition]>, verdict: ConditionMemo },
 }
 
 /// A condition on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct LineCondition {
     line: u32,
     place: Place,
 }
@@ -28,7 +28,7 @@ enum Place {
     Nowhere,
 }
 
-impl Need {
+impl LineCondition {
     fn is_met(self, kept: &ManyLines) -> bool {
         match (self.place, kept.position(self.line)) {
             (Place::At(wanted), Some(at)) => at == usize::from(wanted),
@@ -43,7 +43,7 @@ impl Need {
 /// that share code share it, so another machine may overwrite a number, after which the condition
 /// is checked again.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct ConditionMemo {
     holds: AtomicU64,
     fails: AtomicU64,
 }
@@ -63,9 +63,9 @@ impl CacheCondition {
     }
 }
 
-impl Verdict {
+impl ConditionMemo {
     #[inline(never)]
-    fn find(&self, kept: &ManyLines, needs: &[Need]) -> bool {
+    fn find(&self, kept: &ManyLines, needs: &[LineCondition]) -> bool {
         let number = kept.number;
         if number != 0 && self.fails.load(Ordering::Relaxed) == number {
             return false;
@@ -81,7 +81,7 @@ impl Verdict {
 
 /// The effect of a fetch on the cached lines.
 #[derive(Clone, Copy, Debug)]
-pub enum Used {
+pub enum CacheUse {
     /// The new contents of a cache of few lines.
     Few(FewLines),
     /// The position of the line that was used, in a cache of many.
@@ -90,7 +90,7 @@ pub enum Used {
 
 /// The error when a line enters a cache of many lines, which a lookahead does not cover.
 #[derive(Clone, Copy, Debug)]
-pub struct LineCame;
+pub struct LineInserted;
 
 impl LineCache {
     /// Gives the contents of a cache of many lines a number, unless they have one or changed only
@@ -98,7 +98,7 @@ impl LineCache {
     pub fn number(&mut self, next: impl FnOnce() -> u64) {
         if let Self::Many(many) = self
             && many.number == 0
-            && many.uses - many.came >= CALM
+            && many.uses - many.prediction >= CALM
         {
             many.number = next();
         }
@@ -106,17 +106,17 @@ impl LineCache {
 
     /// Returns the condition for a line to be found, or missed, as it is now. Returns `None` for a
     /// cache of few lines, whose condition always covers all lines.
-    pub fn needs(&self, line: u32) -> Option<Need> {
+    pub fn condition_for(&self, line: u32) -> Option<LineCondition> {
         let Self::Many(many) = self else { return None };
         let place = many.position(line).map_or(Place::Nowhere, |at| Place::At(at as u8));
-        Some(Need { line, place })
+        Some(LineCondition { line, place })
     }
 
     /// Returns the condition for a line of which only its presence matters.
-    pub fn needs_anywhere(&self, line: u32) -> Option<Need> {
-        let need = self.needs(line)?;
+    pub fn presence_condition(&self, line: u32) -> Option<LineCondition> {
+        let need = self.condition_for(line)?;
         let place = if need.place == Place::Nowhere { Place::Nowhere } else { Place::Anywhere };
-        Some(Need { line, place })
+        Some(LineCondition { line, place })
     }
 
     /// Returns the contents of a cache of few lines, or an empty list for a cache of many.
@@ -129,11 +129,11 @@ impl LineCache {
 
     /// Returns the condition that these needs are met; with few lines, that the contents are as
     /// they are now.
-    pub fn condition(&self, needs: Vec<Need>) -> CacheCondition {
+    pub fn condition(&self, needs: Vec<LineCondition>) -> CacheCondition {
         match self {
             Self::Few(few) => CacheCondition::Few(*few),
             Self::Many(_) => {
-                CacheCondition::Many { needs: needs.into(), verdict: Verdict::default() }
+                CacheCondition::Many { needs: needs.into(), verdict: ConditionMemo::default() }
             }
         }
     }
@@ -143,14 +143,14 @@ impl LineCache {
     /// # Errors
     ///
     /// Fails when a line has entered a cache of many.
-    pub fn used_since(&self, before: &Self) -> Result<Used, LineCame> {
+    pub fn used_since(&self, before: &Self) -> Result<CacheUse, LineInserted> {
         match (self, before) {
-            (Self::Few(few), _) => Ok(Used::Few(*few)),
-            (Self::Many(many), Self::Many(before)) if many.came == before.came => {
+            (Self::Few(few), _) => Ok(CacheUse::Few(*few)),
+            (Self::Many(many), Self::Many(before)) if many.prediction == before.prediction => {
                 let used = many.last_uses.iter().position(|&last| last == many.uses);
-                Ok(Used::One(used.filter(|_| many.uses != before.uses).map(|at| at as u8)))
+                Ok(CacheUse::One(used.filter(|_| many.uses != before.uses).map(|at| at as u8)))
             }
-            _ => Err(LineCame),
+            _ => Err(LineInserted),
         }
     }
 
