@@ -246,7 +246,7 @@ fn recorded_sessions_are_read_without_their_image() {
     assert!(stderr_of(&other).contains("the board runs another build"), "{}", stderr_of(&other));
     let none = spoil(&|_| "{}\n".to_owned());
     assert_eq!(none.status.code(), Some(2));
-    assert!(stderr_of(&none).contains("no recording"), "{}", stderr_of(&none));
+    assert!(stderr_of(&none).contains("not an rtmark recording"), "{}", stderr_of(&none));
 }
 
 /// The same session on a board that takes twice as long for everything: each count is doubled, and

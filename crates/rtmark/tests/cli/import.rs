@@ -269,7 +269,7 @@ fn latest_skips_imports_and_history_includes_them() {
     std::fs::write(folder.path().join("later.log"), other).expect("writable");
     assert_eq!(run(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
     assert_eq!(run(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
-    run(&["show"]).assert_error(4, &["no complete run yet", "2 are there", "`imported`"]);
+    run(&["show"]).assert_error(4, &["no complete run yet", "there are 2", "`imported`"]);
     assert!(run(&["show", "imported"]).stdout.contains("288 cycles"));
     assert!(run(&["show", "imported~1"]).stdout.contains("240 cycles"));
     run(&["show", "imported~2"]).assert_error(4, &["import 3 from the newest, and 2 are complete"]);
