@@ -139,7 +139,7 @@ fn write_regression_table(text: &mut String, findings: &[Vec<&Finding>]) {
     table(text, SUBJECT_COLUMNS, rows(first), COMMENT);
     if !more.is_empty() {
         fold(text, &format!("{} more", more.len()), |text| {
-            table(text, SUBJECT_COLUMNS, rows(more), SLOWER)
+            table(text, SUBJECT_COLUMNS, rows(more), SLOWER);
         });
     }
 }

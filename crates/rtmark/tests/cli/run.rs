@@ -204,7 +204,7 @@ fn one_failure_does_not_lose_the_others() {
 fn firmware_that_fails_before_the_end_is_reported() {
     let tree = Tree::new();
     let refused = |code: &[u16], exit, words: &[&str]| {
-        tree.image(code, PROBES).one().assert_error(exit, words)
+        tree.image(code, PROBES).one().assert_error(exit, words);
     };
     let everywhere = ["k a.one on stm32c031", "a.elf", "rtmark sim"];
     let all = |more: &[&'static str]| [&everywhere, more].concat();
