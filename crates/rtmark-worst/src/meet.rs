@@ -65,10 +65,14 @@ pub struct EarlierState {
     pub served: Option<u64>,
 }
 
-/// Tells whether the last step entered an interrupt's handler; `taken` is the number of entries before
-/// it.
-pub fn enters(machine: &Machine, line: &SearchedInterrupt, taken: u64) -> bool {
-    machine.exceptions_taken() > taken && machine.exception() == line.exception()
+/// Tells whether the last step entered an interrupt's handler for what became pending in a cycle;
+/// `taken` is the number of entries before it. An entry that had fetched its vector before that cycle,
+/// because the program itself requested the interrupt, leaves it pending. The machine must be settled.
+pub fn enters(machine: &Machine, line: &SearchedInterrupt, taken: u64, pended: u64) -> bool {
+    machine.exceptions_taken() > taken
+        && machine.exception() == line.exception()
+        && machine.cycles().0 >= pended
+        && !machine.is_pending_again(line.interrupt)
 }
 
 /// Makes the later interrupt pending in a copy of a machine in which the earlier one is pending, or
@@ -87,8 +91,8 @@ pub fn meet(
     let mut entered = [known.entered, false];
     let mut served = [known.served, None];
     let (mut late, mut how) = (false, None);
+    copy.settle();
     let stop = loop {
-        copy.settle();
         if served.iter().all(Option::is_some) {
             break Stop::Limit;
         }
@@ -105,6 +109,7 @@ pub fn meet(
         if let Err(stop) = copy.advance(Cycles(until)) {
             break stop;
         }
+        copy.settle();
         for hit in copy.take_hits() {
             for which in [0, 1] {
                 // A handler may take over the other interrupt without an entry.
@@ -116,8 +121,7 @@ pub fn meet(
             }
         }
         for (which, other) in [(0, 1), (1, 0)] {
-            let own = copy.cycles().0 >= pended[which] && enters(&copy, lines[which], taken);
-            if entered[which] || !own {
+            if entered[which] || !enters(&copy, lines[which], taken, pended[which]) {
                 continue;
             }
             entered[which] = true;

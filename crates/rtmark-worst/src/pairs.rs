@@ -197,8 +197,7 @@ impl Visitor for LaterVisitor<'_> {
                 to = to.min(machine.cycles().0);
             }
         }
-        let pended = machine.cycles().0 >= self.pended;
-        self.known.entered |= pended && enters(machine, line, self.taken);
+        self.known.entered |= enters(machine, line, self.taken, self.pended);
         self.taken = machine.exceptions_taken();
         to
     }

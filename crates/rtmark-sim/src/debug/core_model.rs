@@ -181,6 +181,11 @@ pub trait Trials: CoreModel {
 
     fn is_active(&self, interrupt: u16) -> bool;
 
+    /// By default, an interrupt is pending until its handler acknowledges it.
+    fn is_pending_again(&self, _interrupt: u16) -> bool {
+        false
+    }
+
     fn least_latency(&self) -> u64;
 
     /// By default, what becomes pending reaches the core at once; any delay is part of the entry.

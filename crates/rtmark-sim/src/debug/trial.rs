@@ -144,6 +144,12 @@ impl Trials for CortexM {
         self.state.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
+    fn is_pending_again(&self, interrupt: u16) -> bool {
+        let (nvic, exception) =
+            (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
+        nvic.pending().contains(exception) && nvic.active().contains(exception)
+    }
+
     fn least_latency(&self) -> u64 {
         let rules = self.state.rules;
         let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);

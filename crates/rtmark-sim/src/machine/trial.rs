@@ -94,6 +94,13 @@ impl Machine {
         on!(&self.core, core => core.is_active(interrupt))
     }
 
+    /// Returns whether an external interrupt has become pending again since its handler was entered, so
+    /// that the handler will be entered once more. This is never so on cores where an interrupt stays
+    /// pending until its handler acknowledges it. The machine must be settled.
+    pub fn is_pending_again(&self, interrupt: u16) -> bool {
+        on!(&self.core, core => core.is_pending_again(interrupt))
+    }
+
     /// Returns the minimum number of cycles between an external interrupt becoming pending and the first
     /// instruction of its handler, whether it is entered normally, tail-chained, or arrives late and
     /// replaces another exception that is being entered.

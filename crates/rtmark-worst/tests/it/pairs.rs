@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
+use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch, WatchId};
 use rtmark_worst::{
     Aspect, Control, Findings, Interleaving, PairedInterrupt, Path, Question, Reach, Share, Window,
     search,
 };
 
+use crate::programs::slow;
 use crate::support::*;
 
 const FIRST: u16 = 1;
@@ -282,4 +283,116 @@ fn indistinguishable_interrupts_are_rejected() {
     let machine = machine(&firmware, &soc(CoreKind::CortexM3));
     let refused = Path::new(machine, asked).expect_err("one interrupt twice");
     assert!(refused.to_string().contains("cannot be distinguished"), "{refused}");
+}
+
+/// A loop whose code requests both interrupts itself, with and without masks, and two handlers of which
+/// one requests the other.
+fn asking(core: CoreKind, [first, second]: [u8; 2]) -> Firmware {
+    let mut firmware = Firmware::new();
+    let priorities = u32::from_le_bytes([0xC0, first, second, 0]);
+    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, priorities).enable(1);
+    firmware.set(6, RAM + 0x100).op(&[NOP]);
+    let top = firmware.here();
+    // ldmia r6!, {r0-r3}; subs r6, #16
+    firmware.op(&[0xCE0F, 0x3E10]);
+    firmware.store(NVIC_ISPR, 1 << FIRST).nops(5);
+    firmware.store(NVIC_ISPR, 1 << SECOND).nops(5);
+    firmware.op(&[CPSID_I]).store(NVIC_ISPR, 3 << FIRST).nops(2).op(&[CPSIE_I]).nops(2);
+    if core.is_mainline() {
+        // udiv r0, r6, r0
+        firmware.op(&[0x2003, 0xFBB6, 0xF0F0]);
+    }
+    firmware.store(ICSR, 1 << 28).nops(3);
+    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    firmware.handler(14).nops(3).op(&[BX_LR]);
+    firmware.handler(17).mark("first").nops(2).op(&[BX_LR]);
+    firmware.handler(18).mark("second").nops(3);
+    firmware.op(&[BX_LR]);
+    firmware
+}
+
+/// Counts the hits of each interrupt becoming pending before each of its entries.
+struct Entries {
+    pends: [WatchId; 2],
+    before: [Vec<usize>; 2],
+}
+
+impl Observer for Entries {
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        if let Some(which) = which(exception) {
+            let pends = machine.hits().iter().filter(|hit| hit.watch == self.pends[which]);
+            self.before[which].push(pends.count());
+        }
+    }
+}
+
+/// Returns when the entries that take what becomes pending in the given cycles lead to their handlers.
+/// An interrupt that is pending already has no new hit of becoming so: it is taken with that of the
+/// last hit before.
+fn taken(start: &Machine, pended: [u64; 2]) -> [u64; 2] {
+    let mut machine = start.clone();
+    let pends = INTERRUPTS.map(|interrupt| machine.watch(Watch::Pend(interrupt + 16)));
+    for (interrupt, at) in INTERRUPTS.into_iter().zip(pended) {
+        machine.pend_interrupt(interrupt, Cycles(at));
+    }
+    let mut entries = Entries { pends, before: Default::default() };
+    machine.run_observed(Cycles(pended[0].max(pended[1]) + 300), &mut entries);
+    let hits = machine.take_hits();
+    [0, 1].map(|which| {
+        let became = hits.iter().filter(|hit| hit.watch == pends[which]);
+        let ours = became.filter(|hit| hit.cycle.0 <= pended[which]).count();
+        let entry = entries.before[which].iter().position(|&before| before >= ours);
+        let mut begins = hits.iter().filter(|hit| hit.watch.0 as usize == which);
+        begins.nth(entry.expect("entered")).expect("served").cycle.0
+    })
+}
+
+#[test]
+fn an_entry_that_had_begun_is_not_that_of_an_interrupt_requested_again() {
+    for core in [CoreKind::CortexM0, CoreKind::CortexM3, CoreKind::CortexM7, CoreKind::CortexM33] {
+        for priorities in [[0x40, 0x40], [0x80, 0]] {
+            for soc in [soc(core), slow(core)] {
+                let firmware = asking(core, priorities);
+                let (window, most) = (Window { from: 200, to: 300 }, 7);
+                let question = question(priorities, window, Some(most));
+                let path = Path::new(machine(&firmware, &soc), question).expect("fine");
+                let found = all(&path, Share::WHOLE);
+                let mut start = machine(&firmware, &soc);
+                for (interrupt, priority) in INTERRUPTS.into_iter().zip(priorities) {
+                    start.arm_interrupt(interrupt, priority);
+                }
+                for name in ["first", "second"] {
+                    start.watch(Watch::Execute(firmware.address(name)));
+                }
+                start.run(Cycles(window.from - 100));
+                while start.exception() != 0 {
+                    start.advance(Cycles(u64::MAX)).expect("it runs on");
+                }
+                // Entries and hits are counted from here.
+                start.take_hits();
+                let first = path.begins(window.from) + 1;
+                let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+                for earlier in first..first + found.points {
+                    for distance in -most.cast_signed()..=most.cast_signed() {
+                        let later = earlier + distance.unsigned_abs();
+                        let pended = if distance < 0 { [later, earlier] } else { [earlier, later] };
+                        let served = taken(&start, pended);
+                        for which in [0, 1] {
+                            let latency = (served[which] - pended[which]).cast_signed();
+                            *counts[which].entry(latency).or_default() += 1;
+                        }
+                    }
+                }
+                for (which, aspect) in [Aspect::Handler, Aspect::Second].into_iter().enumerate() {
+                    let reported = &found.aspects[&aspect];
+                    assert_eq!(reported.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
+                    assert_eq!(reported.missing, 0);
+                    let case = reported.worst().expect("there is one");
+                    let witness = path.witness(aspect, case).expect("replays");
+                    assert_eq!(witness.cycles, case.cycles, "{core} {priorities:x?}");
+                }
+            }
+        }
+    }
 }
