@@ -41,14 +41,14 @@ const CORTEX_M3: &[Score] = &[
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
     score("cc2650", "flash", ON, 9_000, 993, 996),
     score("cc2650", "flash", OFF, 7_635, 993, 995),
-    score("cc2650", "sram", ON, 9_016, 960, 977),
-    score("cc2650", "sram", OFF, 1_792, 940, 965),
+    score("cc2650", "sram", ON, 9_016, 986, 989),
+    score("cc2650", "sram", OFF, 1_792, 989, 996),
 ];
 
 const CORTEX_M4: &[Score] = &[
     score("cc2652", "flash", ON, 6_879, 971, 978),
     score("cc2652", "flash", OFF, 6_912, 984, 995),
-    score("cc2652", "sram", ON, 8_204, 987, 997),
+    score("cc2652", "sram", ON, 8_204, 990, 998),
     score("cc2652", "sram", OFF, 923, 983, 1000),
 ];
 

@@ -133,6 +133,53 @@ fn unaligned_accesses_delay_fetches() {
     }
 }
 
+/// Cycles between two loads of the counter: some code, a load from the address in `r2`, a branch by the
+/// entry at `r0` of a table of halfwords or bytes, all of its entries zero. Data has no wait states.
+fn cycles_of_table(code: &[u16], table: u32, loaded: u32) -> u32 {
+    // isb; mov.w r4, #0; ldr.w r4, [r4]; ldr.w r11, [r12, #20]; ldr.w r9, [r12, #4]
+    let lead = [0xF04F, 0x0400, 0xF8D4, 0x4000, 0xF8DC, 0xB014, 0xF8DC, 0x9004];
+    // ldr.w r8, [r12, #4]
+    let halves = ISB.iter().chain(&lead).chain(code).chain(&[0xF8DC, 0x8004, FOREVER]);
+    let mut soc = soc(CoreKind::CortexM3);
+    soc.bus_matrix = Chip::Cc26xx.matrix();
+    let mut machine = Machine::new(&soc);
+    for (address, value) in [(DEMCR, 1 << 24), (0xE000_1000, 1), (ACTLR, 2)] {
+        machine.store_word(address, value).expect("a register");
+    }
+    let bytes: Vec<u8> = halves.flat_map(|half| half.to_le_bytes()).collect();
+    machine.poke(CODE, &bytes).expect("RAM");
+    for memory in [0x1000, DATA] {
+        machine.poke(memory, &[0; 24]).expect("a memory");
+    }
+    let registers = [(0, table), (1, 0), (2, loaded), (8, 1), (10, 2), (12, 0xE000_1000)];
+    for (register, value) in registers {
+        machine.set_register(Register::R(register), value);
+    }
+    machine.set_register(Register::Pc, CODE);
+    assert_eq!(machine.run(Cycles(machine.cycles().0 + 500)), Stop::Limit, "{code:04X?}");
+    let [first, last] = [9, 8].map(|register| machine.register(Register::R(register)));
+    last.wrapping_sub(first)
+}
+
+#[test]
+fn accesses_that_are_not_aligned_wait_for_a_fetch_and_delay_the_next() {
+    const TBH: [u16; 2] = [0xE8D0, 0xF011];
+    // As a CC2650 took with code in SRAM and data in its GPRAM. Table, and word before it: aligned, not.
+    let (aligned, not) = ((0x1000, 0x1008), (0x1005, 0x100D));
+    let measured: [(&[u16], (u32, u32), u32); 4] = [
+        // add.w r8, r8, r10; ldr r4, [r2]
+        (&[0xEB08, 0x080A, 0x6814, TBH[0], TBH[1]], aligned, 15),
+        (&[0xEB08, 0x080A, 0x6814, TBH[0], TBH[1]], not, 20),
+        // umull r10, r8, r8, r10; ldr.w r4, [r2], #4
+        (&[0xFBA8, 0xA80A, 0xF852, 0x4B04, TBH[0], TBH[1]], not, 20),
+        // The table is in SRAM, too. ldr.w r1, [r2], #4
+        (&[0xF852, 0x1B04, TBH[0], TBH[1]], (DATA, 0x1008), 13),
+    ];
+    for (code, (table, loaded), cycles_of_chip) in measured {
+        assert_eq!(cycles_of_table(code, table, loaded), cycles_of_chip, "{code:04X?}");
+    }
+}
+
 #[test]
 fn a_bit_band_read_cancels_a_fetch() {
     const LOAD: u16 = 0x6842; // ldr r2, [r0, #4]

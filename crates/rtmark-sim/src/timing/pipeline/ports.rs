@@ -51,7 +51,7 @@ pub(super) struct BusTransfer {
     pub reads: DataRead,
     /// Whether the bus matrix converts it: into several accesses, or into one to another address.
     converted: bool,
-    /// Whether it is converted and no cycle of its data phase has passed.
+    /// Whether it is the first access of a converted one.
     begins: bool,
 }
 
@@ -69,6 +69,8 @@ pub(super) struct FetchPort {
     pub data: Option<Fetch>,
     /// Whether the System bus sees only now the address of the fetch in its data phase.
     registered: bool,
+    /// Whether that address is kept off the System bus as long as the data port keeps the bus.
+    held: bool,
     /// Whether the last fetch taken by a bus went to the System bus.
     from_system: bool,
     /// Whether the address was already presented while its memory waited.
@@ -149,8 +151,10 @@ pub(super) struct DataPort {
     /// Whether it waited in the previous cycle.
     pub waits: bool,
     /// Whether a converted access, or one that directly follows it, keeps fetches off the System
-    /// bus.
+    /// bus. Those already on the bus complete.
     keeps_bus: bool,
+    /// Whether the last transfer that a bus took was converted.
+    converts: bool,
 }
 
 impl DataPort {
@@ -205,10 +209,8 @@ impl Pipeline {
     /// Runs one cycle of ports and buses, including the edge that ends it. Returns the number of
     /// halfwords that have arrived.
     pub(super) fn run_ports(&mut self, decoding: Option<&mut Decoding<'_>>) -> u8 {
-        // A cycle without data on any bus lets fetches continue.
-        self.data_port.keeps_bus &= !self.data_port.is_idle();
-        self.present_data();
-        let kept = self.data_port.keeps_bus;
+        let released = self.present_data();
+        let kept = self.data_port.keeps_bus && self.fetch_port.held;
         let on_buses = BusState {
             fetch_on_system: self.fetch_port.registered && !kept,
             writes_system: self.data_port.writes(CoreBus::System),
@@ -228,6 +230,9 @@ impl Pipeline {
             free && !waiting.fetch
         });
         // The clock's edge.
+        if released {
+            self.let_fetches_continue();
+        }
         let arrived = if waiting.fetch { None } else { self.fetch_port.data.take() };
         let through = if waiting.data { None } else { self.data_port.data.take() };
         if self.fetch_port.registered {
@@ -247,8 +252,33 @@ impl Pipeline {
         arrived.map_or(0, |fetch| fetch.wanted)
     }
 
+    /// Presents the next data address. Returns whether the data port stops keeping fetches off the
+    /// System bus when the cycle ends.
+    fn present_data(&mut self) -> bool {
+        let idle = self.data_port.is_idle();
+        let lingers = self.data_port.converts && self.setup.follows(Rule::ConvertedLingers);
+        if idle && !lingers {
+            self.let_fetches_continue();
+        }
+        self.present_word();
+        match self.data_port.address {
+            None => idle,
+            Some(address) if idle && !address.converted => {
+                self.let_fetches_continue();
+                false
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Lets the System bus see the fetch that a converted access has kept off it.
+    fn let_fetches_continue(&mut self) {
+        (self.data_port.keeps_bus, self.data_port.converts) = (false, false);
+        self.fetch_port.held = false;
+    }
+
     /// Presents the address of the execute stage's next word.
-    fn present_data(&mut self) {
+    fn present_word(&mut self) {
         if self.data_port.address.is_some() {
             return;
         }
@@ -263,6 +293,9 @@ impl Pipeline {
         let store = matches!(at.step.unit, Unit::Store | Unit::StoreMany);
         let reads_first = store && facts.bit_band;
         let converted = facts.bit_band || facts.extra_parts > 0;
+        if converted && self.fetch_port.from_system && self.setup.follows(Rule::ConvertedKeepsBus) {
+            self.data_port.keeps_bus = true;
+        }
         self.data_port.address = Some(BusTransfer {
             bus: facts.bus.unwrap_or(at.step.bus),
             store,
@@ -287,12 +320,6 @@ impl Pipeline {
             (waiting.fetch, waiting.fetch_memory) = (true, true);
         }
         let Some(data) = &mut self.data_port.data else { return waiting };
-        if std::mem::take(&mut data.begins)
-            && self.fetch_port.registered
-            && self.setup.follows(Rule::ConvertedTurnsBack)
-        {
-            data.waits = data.waits.saturating_add(1);
-        }
         if data.waits > 0 {
             data.waits -= 1;
             let slow = data.bus == CoreBus::Code && data.reads != DataRead::Nothing;
@@ -321,8 +348,14 @@ impl Pipeline {
         let behind_store =
             on_buses.writes_system && address.reads() && self.setup.follows(Rule::LoadBehindStore);
         let behind_fetch = on_buses.fetch_on_system && address.bus == CoreBus::System;
+        let unconverted = address.begins
+            && self.fetch_port.from_system
+            && self.fetch_port.data.is_some()
+            && !self.fetch_port.held
+            && self.setup.follows(Rule::ConvertedBehindFetch);
         let free = !elsewhere
             && !behind_fetch
+            && !unconverted
             && match address.bus {
                 CoreBus::Code => !fetch_first && !waiting.fetch_memory,
                 CoreBus::System => !behind_store,
@@ -344,6 +377,7 @@ impl Pipeline {
             on_buses.writes_code && !on_system && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.fetch_waits(fetch).saturating_add(behind_write.into());
         self.fetch_port.registered = on_system;
+        self.fetch_port.held = on_system && self.data_port.keeps_bus;
         self.fetch_port.from_system = on_system;
         self.fetch_port.data = Some(Fetch { waits, ..fetch });
     }
@@ -372,16 +406,13 @@ impl Pipeline {
             self.data_port.address =
                 Some(BusTransfer { parts, begins: false, reads, waits: 0, ..transfer });
         }
+        self.data_port.converts = transfer.converted;
         let behind_write = on_buses.writes_code
             && transfer.bus == CoreBus::Code
             && !transfer.store
             && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.data_waits(transfer.reads).saturating_add(behind_write.into());
         transfer.waits = transfer.waits.saturating_add(waits);
-        transfer.begins &= self.fetch_port.from_system;
-        if transfer.converted && self.fetch_port.from_system {
-            self.data_port.keeps_bus |= self.setup.follows(Rule::ConvertedKeepsBus);
-        }
         self.data_port.data = Some(transfer);
     }
 }

@@ -107,11 +107,14 @@ rules! {
     /// On the System bus, a store waits in turn for the fetch that waits for it.
     StoreWaitsForFetch: "store before a waiting fetch", "CC2650, CC2652; not so on STM32F100";
     /// An access that the bus matrix converts, because it is unaligned or to the bit-band alias,
-    /// keeps fetches off the System bus until the data port is idle, whichever bus the access uses.
+    /// keeps fetches off the System bus from its address on until the data port is idle, whichever
+    /// bus the access uses.
     ConvertedKeepsBus: "no fetch during a converted access", "DDI 0337G, 12.7, 12.10; CC2650, CC2652";
-    /// The data phase of a converted access takes one cycle more if a fetch has its address on the
-    /// System bus in the first cycle of that phase.
-    ConvertedTurnsBack: "converted access against a fetch", "CC2650, CC2652";
+    /// The address of a converted access waits for the end of a fetch on the System bus.
+    ConvertedBehindFetch: "converted access behind a fetch", "CC2650, CC2652";
+    /// Fetches wait for one idle cycle behind a converted access that no other access follows, like
+    /// the one that IHI 0033, 3.3, recommends behind a locked transfer.
+    ConvertedLingers: "idle cycle behind a converted access", "CC2650, CC2652";
 }
 
 /// The rules that are left out of the model.
