@@ -248,8 +248,8 @@ impl Core {
             // An unaligned store may begin before the instruction.
             bus.code_writes.cover(pc.saturating_sub(4));
             bus.code_writes.cover(pc);
-            self.pipeline.windows.has_code(pc);
-            self.pipeline.windows.has_code(pc.wrapping_add(3));
+            self.pipeline.has_code(pc);
+            self.pipeline.has_code(pc.wrapping_add(3));
         }
         self.code.decode_at(set, pc, bits);
         true
@@ -380,7 +380,7 @@ impl Core {
         if let Some(register) = written {
             self.line = None;
             self.rights = self.rights.wrapping_add(1);
-            self.pipeline.windows.forget();
+            self.pipeline.forget_rights();
             if register.n == 1 {
                 self.pipeline.configure(&self.arch.control);
             }

@@ -3,8 +3,8 @@
 
 use super::core::Core;
 use super::cpu::psr;
-use super::graph::{LEAVE, NodeKey};
-use super::timing::{Outcome, demand};
+use super::graph::{LEAVE, NONE, NodeKey, Start, steps};
+use super::timing::{Outcome, demand, key};
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -71,15 +71,8 @@ impl Core {
         let Some(node) = code.graph.nodes.get(progress.node as usize) else { return false };
         let (pc, at) = (node.place.pc, node.lines as usize);
         let Some(lines) = code.graph.lines.get_mut(at) else { return false };
-        if lines.seen != progress.seen {
-            let Ok(kind) = arch.control.protection.code(pc, arch.cpu.is_privileged()) else {
-                return false;
-            };
-            let holds = |line| pipeline.memory.holds_code(line, kind, pipeline.switches);
-            if !holds(lines.first) || !holds(lines.last) {
-                return false;
-            }
-            lines.seen = progress.seen;
+        if !lines.are_there(pc, progress.seen, (arch, pipeline)) {
+            return false;
         }
         code.graph.close(progress.node);
         true
@@ -91,31 +84,69 @@ impl Core {
     #[inline]
     fn follow_edges(&mut self, progress: &mut GraphProgress, horizon: u64) -> Option<u32> {
         let Self { arch, pipeline, code, .. } = self;
-        let graph = &code.graph;
-        let GraphProgress { node: mut at, mut next, mut count, seen, .. } = *progress;
-        let mut node = graph.nodes.get(at as usize)?;
-        let mut last = None;
+        let graph = &mut code.graph;
+        let GraphProgress { node: mut at, mut next, mut count, mut last_byte, seen } = *progress;
         let end = loop {
             if next >= horizon {
                 break LEAVE;
             }
-            let issue = next.wrapping_add_signed(node.issue.into());
-            let key = (node.run)(arch, pipeline, node, issue);
-            let Some(edge) = node.edge(key) else { break key };
-            let Some(behind) = graph.nodes.get(edge.next as usize) else { break key };
-            if edge.lines != 0 && graph.lines[edge.lines as usize].seen != seen {
+            // Blocks are formed from what happens outside of them.
+            let (mut key, mut counts) = (LEAVE, 1);
+            let number = graph.block_at(at, seen, (arch, pipeline));
+            if let Some(block) = number.and_then(|number| graph.blocks.get(number)) {
+                if next + u64::from(block.most) < horizon {
+                    let (steps, points) = graph.blocks.steps(block);
+                    let exit = steps::run(steps, points, &graph.nodes, arch, pipeline, next);
+                    let point = points.get(exit.step).copied().unwrap_or(block.end);
+                    let last = steps.get(exit.step).map(|step| step.key);
+                    if last.is_some_and(|key| key != steps::ANY) {
+                        graph.ended_early(at, &point);
+                    }
+                    if point.count > 0 {
+                        last_byte = Some(point.last_byte);
+                    }
+                    next += u64::from(point.cycles);
+                    count += u64::from(point.count);
+                    at = point.node;
+                    if last.is_none() {
+                        continue;
+                    }
+                    (key, counts) = (exit.key, 0);
+                }
+            } else if graph.starts.get_mut(at as usize).is_some_and(Start::warms) {
+                graph.form(at, pipeline);
+                continue;
+            }
+            let Some(node) = graph.nodes.get_mut(at as usize) else { break LEAVE };
+            if key == LEAVE {
+                let issue = next.wrapping_add_signed(node.issue.into());
+                key = (node.run)(arch, pipeline, node, issue);
+            }
+            let Some(way) = node.way(key) else { break key };
+            let edge = &node.edges[way];
+            node.hits[way] = node.hits[way].saturating_add(counts);
+            let (from, to) = (node.place.last_byte(), edge.to);
+            let (cycles, mut then, mut lines) = (edge.cycles, edge.next, edge.lines);
+            if then == NONE && key & key::JUMPS != 0 && node.is_indirect() {
+                let cpu = &arch.cpu;
+                let node_key = NodeKey { pc: cpu.pc, thumb: cpu.is_thumb(), state: 0, number: to };
+                let last = node.last;
+                match graph.nodes.get(last as usize) {
+                    Some(node) if NodeKey::of(node) == node_key => {
+                        (then, lines) = (last, node.lines);
+                    }
+                    _ => break key,
+                }
+            }
+            if then == NONE || lines != 0 && graph.lines[lines as usize].seen != seen {
                 break key;
             }
-            next += u64::from(edge.cycles);
+            next += u64::from(cycles);
             count += 1;
-            at = edge.next;
-            last = Some(node);
-            node = behind;
+            at = then;
+            last_byte = Some(from);
         };
-        (progress.node, progress.next, progress.count) = (at, next, count);
-        if let Some(last) = last {
-            progress.last_byte = Some(last.place.last_byte());
-        }
+        *progress = GraphProgress { node: at, next, count, last_byte, seen };
         (end != LEAVE).then_some(end)
     }
 
@@ -149,7 +180,13 @@ impl Core {
         progress.next += u64::from(edge.cycles);
         match graph.successor(&edge, node_key) {
             Some(next) if graph.first_number == pipeline.first_number() => {
-                progress.node = next;
+                let from = std::mem::replace(&mut progress.node, next);
+                if let Some(node) = graph.nodes.get_mut(from as usize)
+                    && key & key::JUMPS != 0
+                    && node.is_indirect()
+                {
+                    node.last = next;
+                }
                 if self.can_continue(progress) {
                     return true;
                 }

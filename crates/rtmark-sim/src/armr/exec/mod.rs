@@ -173,7 +173,7 @@ impl Arch {
     }
 
     /// Writes the program counter, with the instruction set in the lowest bit (BXWritePC).
-    fn exchange(&mut self, target: u32, done: &mut Effects) {
+    pub fn exchange(&mut self, target: u32, done: &mut Effects) {
         let thumb = target & 1 == 1;
         self.cpu.set_thumb(thumb);
         done.jump = Some(target & if thumb { !1 } else { !3 });

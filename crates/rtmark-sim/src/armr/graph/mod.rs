@@ -6,9 +6,13 @@
 //! instructions are in `exec`; a node's function applies them only if the memory is certain to
 //! respond as the edge states: data in memory that never waits or in the cache, and code in the
 //! cache. Otherwise the function does nothing, and the instruction is executed on the slow path.
+//! Frequently executed nodes are joined into blocks (see [`block`]).
 
+mod block;
 mod data;
 mod perform;
+mod select;
+pub mod steps;
 mod transfer;
 
 use super::control::CounterValues;
@@ -16,6 +20,8 @@ use super::exec::{Arch, Effects};
 use super::isa::{Instruction, Op};
 use super::timing::{Flow, Moves, Passage, Pipeline, Place, key};
 use crate::timing::memo::map::Map;
+use block::Blocks;
+pub use block::Start;
 
 /// Executes an instruction that issues in a given cycle. Returns the key of its outcome, or
 /// [`LEAVE`].
@@ -65,14 +71,28 @@ pub struct Node {
     pub condition: u8,
     /// Whether the code that it was decoded from may have changed.
     is_cut: bool,
+    /// Whether it has been part of a block.
+    is_in_block: bool,
+    /// Whether none of its edges is likely enough for a block to continue along it.
+    forks: bool,
+    /// The node to which it last branched, if it does not encode its target, or [`NONE`].
+    pub last: u32,
     pub flow: Flow,
     pub moves: Moves,
     /// The lines that contain it.
     pub lines: u32,
+    /// The number of times each edge has been taken outside of blocks, saturating.
+    pub hits: [u16; EDGES],
     pub edges: [Edge; EDGES],
 }
 
 impl Node {
+    /// Returns the index of the edge of a key.
+    #[inline(always)]
+    pub fn way(&self, key: u32) -> Option<usize> {
+        self.edges.iter().position(|edge| u32::from(edge.key) == key)
+    }
+
     /// Returns the edge of a key.
     #[inline(always)]
     pub fn edge(&self, key: u32) -> Option<&Edge> {
@@ -142,10 +162,36 @@ pub struct Lines {
     pub seen: u64,
 }
 
+impl Lines {
+    /// Returns whether the lines of an instruction at an address may be executed and need no bus
+    /// access, in the given state of code.
+    pub fn are_there(
+        &mut self,
+        pc: u32,
+        seen: u64,
+        (arch, pipeline): (&mut Arch, &Pipeline),
+    ) -> bool {
+        if self.seen != seen {
+            let protection = &mut arch.control.protection;
+            let privileged = arch.cpu.is_privileged();
+            let Ok(kind) = protection.code(pc, privileged) else { return false };
+            let holds = |line| pipeline.memory.holds_code(line, kind, pipeline.switches);
+            if !holds(self.first) || !holds(self.last) {
+                return false;
+            }
+            self.seen = seen;
+        }
+        true
+    }
+}
+
 /// The nodes of a core and the lookup tables that find them.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub nodes: Vec<Node>,
+    /// For each node, the block that begins there or the countdown to it.
+    pub starts: Vec<Start>,
+    pub blocks: Blocks,
     /// The index of all nodes, and the lookup cache in front of it.
     spots: Map<NodeKey, u32>,
     near: Vec<u32>,
@@ -187,12 +233,17 @@ impl Graph {
 
     /// Sends nodes to the slow path, because the code that they were decoded from may have changed.
     pub fn cut(&mut self, nodes: &[u32]) {
+        let mut is_in_block = false;
         for at in nodes {
             if let Some(node) = self.nodes.get_mut(*at as usize) {
+                is_in_block |= node.is_in_block;
                 node.is_cut = true;
                 node.run = perform::leave;
                 node.edges = [NOWHERE; EDGES];
             }
+        }
+        if is_in_block && !self.blocks.is_empty() {
+            self.forget_blocks();
         }
     }
 
@@ -247,15 +298,21 @@ impl Graph {
             state,
             condition,
             is_cut: false,
+            is_in_block: false,
+            forks: false,
+            last: NONE,
             flow,
             moves,
             lines,
+            hits: [0; EDGES],
             edges: [NOWHERE; EDGES],
         };
         let at = known.unwrap_or(self.nodes.len() as u32);
-        match self.nodes.get_mut(at as usize) {
-            Some(place) => *place = node,
-            None => self.nodes.push(node),
+        if let Some(place) = self.nodes.get_mut(at as usize) {
+            *place = node;
+        } else {
+            self.nodes.push(node);
+            self.starts.push(Start::NEW);
         }
         self.spots.insert(node_key, at);
         self.near[node_key.near()] = at;

@@ -3,12 +3,15 @@
 use super::{CounterValues, Effects, LEAVE, Node, Run};
 use crate::armr::control::sctlr;
 use crate::armr::control::{CachePolicy, Kind};
-use crate::armr::exec::Arch;
-use crate::armr::isa::op::{Address, Bank, Index, Instruction, Offset, Op, Rights, Width};
+use crate::armr::exec::{Arch, Traffic};
+use crate::armr::isa::op::{
+    Address, Bank, Index, Instruction, Offset, Op, Rights, Width, WriteBack,
+};
 use crate::armr::timing::{
-    Flow, Moves, PAGE_BITS, Pipeline, READS, Speed, WRITES, Window, crosses, key,
+    Flow, Moves, PAGE_BITS, Pipeline, READS, Speed, WRITES, Window, crosses, key, mode, name,
 };
 use crate::isa::Op as FloatOp;
+use crate::memory::Place;
 
 /// Looks up the rights, memory and timing of the page that contains an address, and keeps them as a
 /// window. Returns `None` if the page is not uniform, or is neither tightly coupled nor cached.
@@ -63,6 +66,147 @@ fn permits(
         || !window.has(address)
             && open(arch, pipeline, address).is_some()
             && pipeline.windows.find(address).lets((address, bytes, unit), right, privileged)
+}
+
+/// Reads bytes from memory if that does not wait. `mode` is that of [`mode`].
+#[inline(always)]
+pub fn read<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    (address, mode): (u32, u32),
+    now: u64,
+) -> Option<[u8; N]> {
+    let memory = &pipeline.memory;
+    if memory.data.lines.at(address).reads == name(address, N as u32, mode)
+        && memory.is_quiet(now)
+        && let Some(bytes) = arch.system.bus.ram_load(address)
+    {
+        return Some(bytes);
+    }
+    read_elsewhere(arch, pipeline, address, now)
+}
+
+/// Reads bytes as [`read`] does, if they do not cross a boundary of 64 bits.
+#[inline(always)]
+pub fn read_within<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    (address, mode): (u32, u32),
+    now: u64,
+) -> Option<[u8; N]> {
+    let memory = &pipeline.memory;
+    if memory.data.lines.at(address).reads == name(address, N as u32, mode)
+        && memory.is_quiet(now)
+        && let Some(bytes) = arch.system.bus.ram_load(address)
+    {
+        return Some(bytes);
+    }
+    if crosses(address, N as u32) { None } else { read_elsewhere(arch, pipeline, address, now) }
+}
+
+#[inline(never)]
+fn read_elsewhere<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    address: u32,
+    now: u64,
+) -> Option<[u8; N]> {
+    let bytes = N as u32;
+    // Of a line that is known, only the memory is not the main RAM.
+    let line = pipeline.memory.data.lines.at(address);
+    if line.reads == name(address, bytes, mode(arch.cpu.is_privileged()))
+        && pipeline.memory.is_quiet(now)
+    {
+        let (memory, place) = line.place(address);
+        let loaded = arch.system.bus.load_at(memory, place);
+        arch.system.bus.note_slow(address, Place { memory, offset: place as u32 });
+        return loaded;
+    }
+    if !permits(arch, pipeline, (address, bytes, bytes), READS) {
+        return None;
+    }
+    let window = pipeline.windows.find(address);
+    let is_coupled = window.speed == Speed::Coupled;
+    if !is_coupled && !pipeline.memory.reads_without_wait(address, bytes, now) {
+        return None;
+    }
+    let loaded = arch.system.bus.load_at(window.memory, window.place(address));
+    pipeline.keep_line(address, arch.cpu.is_privileged());
+    loaded
+}
+
+/// Writes bytes to memory if that waits at most for earlier stores. Returns for how many cycles.
+#[inline(always)]
+pub fn write<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    (address, mode): (u32, u32),
+    bytes: [u8; N],
+    now: u64,
+) -> Option<u64> {
+    let memory = &mut pipeline.memory;
+    if memory.data.lines.at(address).writes == name(address, N as u32, mode)
+        && memory.takes_stores(now)
+        && arch.system.bus.ram_store(address, bytes)
+    {
+        return Some(memory.store_dirty(address, pipeline.switches, now));
+    }
+    write_elsewhere(arch, pipeline, address, bytes, now)
+}
+
+/// Writes bytes as [`write`] does, if they do not cross a boundary of 64 bits.
+#[inline(always)]
+pub fn write_within<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    at: (u32, u32),
+    bytes: [u8; N],
+    now: u64,
+) -> Option<u64> {
+    if N > 1 && crosses(at.0, N as u32) { None } else { write(arch, pipeline, at, bytes, now) }
+}
+
+#[inline(never)]
+fn write_elsewhere<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    address: u32,
+    bytes: [u8; N],
+    now: u64,
+) -> Option<u64> {
+    let count = N as u32;
+    // Of a line that is known, only the memory is not the main RAM, or has code near the address.
+    let line = pipeline.memory.data.lines.at(address);
+    if line.writes == name(address, count, mode(arch.cpu.is_privileged()))
+        && pipeline.memory.takes_stores(now)
+    {
+        let (memory, place) = line.place(address);
+        let is_stored = arch.system.bus.store_at(memory, place, bytes);
+        arch.system.bus.note_slow(address, Place { memory, offset: place as u32 });
+        return is_stored.then(|| pipeline.memory.store_dirty(address, pipeline.switches, now));
+    }
+    if !permits(arch, pipeline, (address, count, count), WRITES) {
+        return None;
+    }
+    let window = pipeline.windows.find(address);
+    let cached = match window.speed {
+        Speed::Coupled => None,
+        Speed::Cached(..)
+            if crosses(address, count) || !pipeline.memory.stores_soon(address, count, now) =>
+        {
+            return None;
+        }
+        Speed::Cached(policy, latency) => Some((policy, latency)),
+    };
+    if !arch.system.bus.store_at(window.memory, window.place(address), bytes) {
+        return None;
+    }
+    let stalls = cached.map_or(0, |(policy, latency)| {
+        let switches = pipeline.switches;
+        pipeline.memory.store_cached(address, policy, switches, latency, now)
+    });
+    pipeline.keep_line(address, arch.cpu.is_privileged());
+    Some(stalls)
 }
 
 /// The maximum number of bytes that a list transfers.
@@ -131,19 +275,11 @@ fn load<const WIDTH: usize, const FORM: u8>(
     let width = const { WIDTHS[WIDTH] };
     let bytes = width.bytes();
     let (address, base) = addresses::<FORM>(arch, it, form);
-    if !permits(arch, pipeline, (address, bytes, bytes), READS) {
-        return LEAVE;
-    }
-    let window = pipeline.windows.find(address);
-    let is_coupled = window.speed == Speed::Coupled;
-    if !is_coupled && !pipeline.memory.reads_without_wait(address, bytes, issue) {
-        return LEAVE;
-    }
-    let (bus, place) = (&arch.system.bus, window.place(address));
+    let at = (address, mode(arch.cpu.is_privileged()));
     let loaded = match bytes {
-        1 => bus.load_at(window.memory, place).map(|[byte]: [u8; 1]| u32::from(byte)),
-        2 => bus.load_at(window.memory, place).map(|half| u16::from_le_bytes(half).into()),
-        _ => bus.load_at(window.memory, place).map(u32::from_le_bytes),
+        1 => read(arch, pipeline, at, issue).map(|[byte]: [u8; 1]| u32::from(byte)),
+        2 => read(arch, pipeline, at, issue).map(|half| u16::from_le_bytes(half).into()),
+        _ => read(arch, pipeline, at, issue).map(u32::from_le_bytes),
     };
     let Some(value) = loaded else { return LEAVE };
     let value = match width {
@@ -168,36 +304,17 @@ fn store<const WIDTH: usize, const FORM: u8>(
     let Op::Store(_, form, _) = it.op else { return LEAVE };
     let bytes = const { WIDTHS[WIDTH].bytes() };
     let (address, base) = addresses::<FORM>(arch, it, form);
-    if !permits(arch, pipeline, (address, bytes, bytes), WRITES) {
-        return LEAVE;
-    }
-    let window = pipeline.windows.find(address);
-    let cached = match window.speed {
-        Speed::Coupled => None,
-        Speed::Cached(..)
-            if crosses(address, bytes) || !pipeline.memory.stores_soon(address, bytes, issue) =>
-        {
-            return LEAVE;
-        }
-        Speed::Cached(policy, latency) => Some((policy, latency)),
-    };
     let [a, b, c, d] = arch.cpu.get(it.d).to_le_bytes();
-    let (bus, place) = (&mut arch.system.bus, window.place(address));
-    let is_stored = match bytes {
-        1 => bus.store_at(window.memory, place, [a]),
-        2 => bus.store_at(window.memory, place, [a, b]),
-        _ => bus.store_at(window.memory, place, [a, b, c, d]),
+    let at = (address, mode(arch.cpu.is_privileged()));
+    let stored = match bytes {
+        1 => write(arch, pipeline, at, [a], issue),
+        2 => write(arch, pipeline, at, [a, b], issue),
+        _ => write(arch, pipeline, at, [a, b, c, d], issue),
     };
-    if !is_stored {
-        return LEAVE;
-    }
+    let Some(stalls) = stored else { return LEAVE };
     if writes_back::<FORM>(form) {
         arch.cpu.set(it.n, base);
     }
-    let stalls = cached.map_or(0, |(policy, latency)| {
-        let switches = pipeline.switches;
-        pipeline.memory.store_cached(address, policy, switches, latency, issue)
-    });
     key::access(crosses(address, bytes)) | key::stalled(stalls)
 }
 
@@ -265,6 +382,9 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
     if !soon {
         return LEAVE;
     }
+    if let Some(key) = list(arch, pipeline, node, (address, bytes), issue) {
+        return key;
+    }
     let mut done = Effects::default();
     let moved = match it.op {
         Op::Float(_) => arch.perform(it, CounterValues::default(), node.state != 0, &mut done),
@@ -291,6 +411,64 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
             moved | key::JUMPS | prediction_key(pipeline, node, jump)
         }
     }
+}
+
+/// Loads or stores several registers in the main RAM, if that waits at most for earlier stores.
+/// Returns the key of the outcome. The rights and the timing have been checked.
+#[inline(always)]
+fn list(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    node: &Node,
+    (address, bytes): (u32, u32),
+    issue: u64,
+) -> Option<u32> {
+    let it = &node.it;
+    let moved = key::access(address >> 2 & 1 == 1);
+    let (Op::LoadMultiple(order, back, Bank::Own) | Op::StoreMultiple(order, back, Bank::Own)) =
+        it.op
+    else {
+        return None;
+    };
+    let base = order.addresses(arch.cpu.get(it.n), bytes / 4).1;
+    let mut left = it.imm & 0x7FFF;
+    let mut registers = std::iter::from_fn(|| {
+        let register = left.trailing_zeros() as u8;
+        left &= left.wrapping_sub(1);
+        (register < 15).then_some(register)
+    });
+    if matches!(it.op, Op::LoadMultiple(..)) {
+        let words = arch.system.bus.ram_words(address, bytes / 4)?;
+        if back == WriteBack::Yes {
+            arch.cpu.set(it.n, base);
+        }
+        let mut words = words.iter();
+        for (register, word) in registers.zip(&mut words) {
+            arch.cpu.set(register, u32::from_le_bytes(*word));
+        }
+        let Some(target) = words.next() else { return Some(moved) };
+        let mut done = Effects::default();
+        arch.exchange(u32::from_le_bytes(*target), &mut done);
+        arch.cpu.pc = done.jump?;
+        return Some(moved | key::JUMPS | prediction_key(pipeline, node, done.jump));
+    }
+    if it.imm >> 15 & 1 == 1 {
+        return None;
+    }
+    let words = arch.system.bus.ram_words_mut(address, bytes / 4)?;
+    for (word, register) in words.iter_mut().zip(&mut registers) {
+        *word = arch.cpu.get(register).to_le_bytes();
+    }
+    if back == WriteBack::Yes {
+        arch.cpu.set(it.n, base);
+    }
+    let Speed::Cached(policy, _) = pipeline.windows.find(address).speed else {
+        return Some(moved);
+    };
+    let kind = Kind::Normal(policy);
+    let traffic = Traffic { address, bytes, reads: false, writes: true, kind };
+    let waits = pipeline.memory.access(&traffic, pipeline.switches, issue);
+    Some(moved | key::stalled(waits.map_or(0, |waits| waits.stalls)))
 }
 
 /// Returns how well a load's branch was predicted, as part of a key, and trains the predictor.

@@ -4,6 +4,8 @@
 //! replaces the next way in turn (SCTLR.RR set), or one selected by a 16-bit shift register. The
 //! manual says only "pseudo-random", so the choice of way is an estimate.
 
+use super::lines::Lines;
+
 /// The bytes of a line.
 pub const LINE: u32 = 32;
 const WAYS: usize = 4;
@@ -33,12 +35,14 @@ pub struct Cache {
     random: u16,
     /// Counts lines that have been filled or evicted.
     changes: u32,
+    /// Lines for quick accesses, all of which are present.
+    pub lines: Lines,
 }
 
 impl Default for Cache {
     fn default() -> Self {
         let ways = Box::new([[Way::default(); WAYS]; SETS]);
-        Self { ways, turn: 0, random: 0xACE1, changes: 0 }
+        Self { ways, turn: 0, random: 0xACE1, changes: 0, lines: Lines::default() }
     }
 }
 
@@ -56,6 +60,11 @@ impl Cache {
     pub fn hits(&self, address: u32) -> bool {
         let wanted = tag(address) | VALID;
         self.ways[set(address)].iter().any(|way| way.tag & !DIRTY == wanted)
+    }
+
+    /// Returns whether an address hits a dirty line.
+    pub fn is_dirty(&self, address: u32) -> bool {
+        self.ways[set(address)].iter().any(|way| way.tag == tag(address) | VALID | DIRTY)
     }
 
     /// Returns a number that changes whenever lines are filled or evicted.
@@ -76,6 +85,7 @@ impl Cache {
 
     /// Fills a line. Returns whether a dirty line was evicted.
     pub fn bring(&mut self, address: u32, replacement: Replacement) -> bool {
+        self.lines.forget(address);
         self.changes = self.changes.wrapping_add(1);
         let ways = &mut self.ways[set(address)];
         let empty = ways.iter().position(|way| way.tag & VALID == 0);
@@ -99,6 +109,7 @@ impl Cache {
 
     /// Invalidates the line of an address.
     pub fn forget(&mut self, address: u32) {
+        self.lines.forget(address);
         self.changes = self.changes.wrapping_add(1);
         let wanted = tag(address) | VALID;
         for way in &mut self.ways[set(address)] {
@@ -110,6 +121,7 @@ impl Cache {
 
     /// Invalidates a line by set and way, in the register format of DDI 0406, B4.2.1.
     pub fn forget_set_way(&mut self, value: u32) {
+        self.lines.forget(value);
         self.changes = self.changes.wrapping_add(1);
         let (set, way) = (value as usize / LINE as usize % SETS, (value >> 30) as usize % WAYS);
         self.ways[set][way] = Way::default();
@@ -119,6 +131,7 @@ impl Cache {
     pub fn clear(&mut self) {
         self.changes = self.changes.wrapping_add(1);
         self.ways.fill([Way::default(); WAYS]);
+        self.lines.clear();
     }
 }
 

@@ -84,6 +84,8 @@ pub struct MemoryTimes {
     pub instructions: Cache,
     pub data: Cache,
     fills: [Fill; FILLS],
+    /// The cycle in which the last of them ends.
+    quiet: u64,
     /// The line of code that has been fetched, or is being fetched.
     code: Fill,
     /// The cycle in which the bus is free for the next burst.
@@ -119,6 +121,7 @@ impl MemoryTimes {
             instructions: Cache::default(),
             data: Cache::default(),
             fills: [Fill::default(); FILLS],
+            quiet: 0,
             code: Fill { line: 1, ..Fill::default() },
             bus: 0,
             uncached: 0,
@@ -190,6 +193,18 @@ impl MemoryTimes {
         }
     }
 
+    /// Returns whether a read that hits the cache does not wait, whatever its address.
+    #[inline(always)]
+    pub const fn is_quiet(&self, now: u64) -> bool {
+        self.quiet <= now
+    }
+
+    /// Returns whether stores in flight delay a store for less than 256 cycles.
+    #[inline(always)]
+    pub const fn takes_stores(&self, now: u64) -> bool {
+        self.stores[STORES - 1] <= now + STORE_HORIZON
+    }
+
     /// Returns whether a cached read of these bytes, in one line or two, does not wait.
     #[inline(always)]
     pub fn reads_without_wait(&self, address: u32, bytes: u32, now: u64) -> bool {
@@ -207,8 +222,7 @@ impl MemoryTimes {
     pub fn stores_soon(&self, address: u32, bytes: u32, now: u64) -> bool {
         let (first, last) = (address / LINE, (address + bytes - 1) / LINE);
         let one = address / 8 == (address + bytes - 1) / 8;
-        self.stores[STORES - 1] <= now + STORE_HORIZON
-            && (one || (first..=last).all(|line| self.data.hits(line * LINE)))
+        self.takes_stores(now) && (one || (first..=last).all(|line| self.data.hits(line * LINE)))
     }
 
     /// Performs a cached store to normal memory within 64 bits. Returns the cycles that it waits
@@ -229,6 +243,18 @@ impl MemoryTimes {
         }
         let target =
             Target { kind: Kind::Normal(policy), policy: Some(policy), hits, switches, latency };
+        let stalls = self.write_unit(address / 8, target, now);
+        self.waited += stalls;
+        stalls
+    }
+
+    /// Performs a store within 64 bits to a dirty line of a write-back page. Returns the cycles that
+    /// it waits for a slot among the stores in flight.
+    #[inline(always)]
+    pub fn store_dirty(&mut self, address: u32, switches: Switches, now: u64) -> u64 {
+        let policy = CachePolicy::WriteBack { allocates: true };
+        let (kind, latency) = (Kind::Normal(policy), Latency::default());
+        let target = Target { kind, policy: Some(policy), hits: true, switches, latency };
         let stalls = self.write_unit(address / 8, target, now);
         self.waited += stalls;
         stalls
@@ -331,6 +357,7 @@ impl MemoryTimes {
         let free = self.fills.iter().map(Fill::end).min().unwrap_or(0);
         let stalls = free.saturating_sub(now);
         let fill = self.burst(address, now + stalls, latency);
+        self.quiet = self.quiet.max(fill.end());
         if let Some(oldest) = self.fills.iter_mut().min_by_key(|fill| fill.end()) {
             *oldest = fill;
         }

@@ -10,6 +10,7 @@
 //! | `pairs` | which two instructions issue together |
 //! | `predictor` | branch prediction |
 //! | `cache` | lines and their replacement |
+//! | `lines` | lines in the cache that need only one lookup |
 //! | `memory` | line fills, stores, the bus |
 //! | `scoreboard` | when results are available and which instructions pair: a pure function |
 //! | `windows` | pages of data that need only one lookup |
@@ -18,6 +19,7 @@
 
 mod cache;
 mod demand;
+mod lines;
 mod memo;
 mod memory;
 mod pairs;
@@ -27,6 +29,7 @@ mod scoreboard;
 mod windows;
 
 pub use demand::{Demand, Divides, Flow, Moves, demand};
+pub use lines::{mode, name};
 pub use memo::{Passage, Passages};
 pub use pipeline::{ENTRY, Pipeline, Place};
 pub use scoreboard::{Outcome, PredictionOutcome, crosses, key};

@@ -363,6 +363,44 @@ impl Pipeline {
         self.predictor.branch(place.pc, place.backwards, taken, self.actlr) == taken
     }
 
+    /// Records that access rights may have changed.
+    pub fn forget_rights(&mut self) {
+        self.windows.forget();
+        self.memory.data.lines.clear();
+    }
+
+    /// Records that code at an address has been decoded, so that stores to its page take the slow
+    /// path.
+    pub fn has_code(&mut self, address: u32) {
+        if self.windows.has_code(address) {
+            self.memory.data.lines.clear();
+        }
+    }
+
+    /// Keeps the line of an address for quick accesses, if it is in the cache.
+    pub fn keep_line(&mut self, address: u32, privileged: bool) {
+        let data = &mut self.memory.data;
+        if data.hits(address)
+            && let Some(line) = self.windows.line(address, privileged, data.is_dirty(address))
+        {
+            data.lines.keep(address, line);
+        }
+    }
+
+    /// Returns whether every part of branch prediction is on.
+    pub const fn predicts_fully(&self) -> bool {
+        let off = actlr::DEOLP | actlr::DBHE | actlr::RSDIS;
+        actlr::policy(self.actlr) == 0 && self.actlr & off == 0
+    }
+
+    /// Returns how well a direct branch was predicted while every part of branch prediction is on,
+    /// and trains the predictor.
+    #[inline(always)]
+    pub fn foresee_fully(&mut self, pc: u32, backwards: bool, taken: bool) -> PredictionOutcome {
+        let right = self.predictor.branch(pc, backwards, taken, 0) == taken;
+        if right { PredictionOutcome::Correct } else { PredictionOutcome::Mispredicted }
+    }
+
     /// Pushes the return address of a call.
     #[inline]
     pub const fn push(&mut self, place: &Place) {

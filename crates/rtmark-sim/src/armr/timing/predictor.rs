@@ -53,7 +53,7 @@ impl Predictor {
 
     /// Returns whether a conditional branch is predicted taken, and trains the predictor with the
     /// outcome `is`.
-    #[inline]
+    #[inline(always)]
     pub fn branch(&mut self, branch: u32, backwards: bool, is: bool, actlr: u32) -> bool {
         match actlr::policy(actlr) {
             1 => return true,
@@ -96,6 +96,11 @@ impl Predictor {
     pub const fn push(&mut self, return_to: u32) {
         self.top = (self.top + 1) % RETURNS;
         self.returns[self.top] = return_to;
+    }
+
+    /// Returns the predicted target of the next return.
+    pub const fn top(&self) -> u32 {
+        self.returns[self.top % RETURNS]
     }
 
     /// Pops the predicted target of a return.

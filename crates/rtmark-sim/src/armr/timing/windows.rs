@@ -4,6 +4,8 @@
 //! tightly coupled or cached. Accesses to any other page take the slow path. The pages are
 //! forgotten when coprocessor 15 registers are written, and are not copied with machines.
 
+use super::cache::LINE;
+use super::lines::{Line, mode, name};
 use super::memory::Latency;
 use crate::armr::control::CachePolicy;
 
@@ -107,6 +109,26 @@ impl Windows {
         &self.known[Self::at(address)]
     }
 
+    /// Returns the line that contains an address, if its page is known, cached, and does not require
+    /// aligned accesses. It permits writes only if `is_dirty`.
+    pub fn line(&self, address: u32, privileged: bool, is_dirty: bool) -> Option<Line> {
+        let window = self.find(address);
+        let Speed::Cached(policy, _) = window.speed else { return None };
+        if !window.has(address) || window.aligned {
+            return None;
+        }
+        let address = address & !(LINE - 1);
+        let rights = window.rights[usize::from(!privileged)];
+        let name = name(address, 1, mode(privileged));
+        let is_back = matches!(policy, CachePolicy::WriteBack { .. });
+        Some(Line {
+            reads: if rights & READS == 0 { NONE } else { name },
+            writes: if rights & WRITES == 0 || !is_back || !is_dirty { NONE } else { name },
+            begins: window.place(address) as u32,
+            memory: window.memory as u32,
+        })
+    }
+
     /// Keeps a page.
     pub fn keep(&mut self, mut window: Window) {
         if self.code.binary_search(&window.page).is_ok() {
@@ -115,16 +137,17 @@ impl Windows {
         self.known[Self::at(window.page << PAGE_BITS)] = window;
     }
 
-    /// Records that code at an address has been decoded.
-    pub fn has_code(&mut self, address: u32) {
+    /// Records that code at an address has been decoded. Returns whether it is the first of its
+    /// page.
+    pub fn has_code(&mut self, address: u32) -> bool {
         let page = address >> PAGE_BITS;
-        if let Err(at) = self.code.binary_search(&page) {
-            self.code.insert(at, page);
-            let window = &mut self.known[Self::at(address)];
-            if window.page == page {
-                window.page = NONE;
-            }
+        let Err(at) = self.code.binary_search(&page) else { return false };
+        self.code.insert(at, page);
+        let window = &mut self.known[Self::at(address)];
+        if window.page == page {
+            window.page = NONE;
         }
+        true
     }
 
     /// Forgets all pages, but not where code is.
