@@ -31,7 +31,7 @@
  *   Embassy   looks at no priority
  *   lilos     counts ticks, as images in C do. Task n is the nth of the array
  *
- * In evloop's image a task is a closure, which needs no lock.
+ * In the ring's image a task is a closure, which needs no lock.
  */
 #ifndef PLAN_H
 #define PLAN_H

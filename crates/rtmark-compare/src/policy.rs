@@ -151,9 +151,7 @@ impl Policy {
 }
 
 fn matches(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bool {
-    scenario.matches(key.scenario.as_str())
-        && kernel.matches(key.kernel.as_str())
-        && soc.matches(&key.soc)
+    scenario.matches(key.scenario.as_str()) && key.kernel.matches(kernel) && soc.matches(&key.soc)
 }
 
 impl Budget {

@@ -44,7 +44,7 @@ fn check(text: &str, what: &'static str, extra: &str) -> Result<(), IdError> {
 }
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $what:literal, $extra:literal) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $extra:literal, $current:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "String", into = "String")]
@@ -60,14 +60,14 @@ macro_rules! id {
         impl FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
-                check(text, $what, $extra).map(|()| Self(text.to_owned()))
+                check(text, $what, $extra).map(|()| Self($current(text).to_owned()))
             }
         }
 
         impl TryFrom<String> for $name {
             type Error = IdError;
             fn try_from(text: String) -> Result<Self, IdError> {
-                check(&text, $what, $extra).map(|()| Self(text))
+                text.parse()
             }
         }
 
@@ -87,12 +87,43 @@ macro_rules! id {
 
 id! {
     /// The stable name of a kernel: `floor`, `freertos`, `embassy`.
-    KernelId, "kernel id", ""
+    KernelId, "kernel id", "", current_kernel_name
 }
 
 id! {
     /// The stable dotted name of a scenario, the same in every kernel: `semaphore.give.wake+ctx`.
-    ScenarioId, "scenario id", ".+"
+    ScenarioId, "scenario id", ".+", std::convert::identity
+}
+
+/// The kernels that were renamed: the former name, and the current one. A former name is never
+/// given to another kernel.
+const RENAMED_KERNELS: [(&str, &str); 1] = [("evloop", "ring")];
+
+/// Returns the current name of a kernel that may be given by a former one.
+///
+/// [`KernelId`] applies this to whatever it is made from, so that stored results, baselines and command
+/// lines from before a renaming keep working.
+///
+/// ```
+/// let id: rtmark_model::KernelId = "evloop".parse()?;
+/// assert_eq!(id.as_str(), "ring");
+/// # Ok::<(), rtmark_model::IdError>(())
+/// ```
+pub fn current_kernel_name(name: &str) -> &str {
+    RENAMED_KERNELS.iter().find(|(former, _)| *former == name).map_or(name, |(_, current)| current)
+}
+
+impl KernelId {
+    /// Returns the name, then the names that the kernel had before.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let former = RENAMED_KERNELS.iter().filter(|(_, current)| *current == self.0);
+        std::iter::once(self.as_str()).chain(former.map(|(former, _)| *former))
+    }
+
+    /// Tells whether a pattern matches the name, or one that the kernel had before.
+    pub fn matches(&self, pattern: &Pattern) -> bool {
+        self.names().any(|name| pattern.matches(name))
+    }
 }
 
 impl ScenarioId {
@@ -209,6 +240,22 @@ mod tests {
         "free.rtos".parse::<KernelId>().expect_err("kernels have no dots");
         let error = "\u{1b}[2Jx".parse::<KernelId>().expect_err("refused").to_string();
         assert!(!error.contains('\u{1b}'), "escape sequences never reach a message");
+    }
+
+    #[test]
+    fn a_former_name_is_the_current_one_wherever_it_is_read() {
+        let parsed: KernelId = "evloop".parse().expect("a name");
+        let stored: KernelId = serde_json::from_str("\"evloop\"").expect("a name");
+        let current: KernelId = "ring".parse().expect("a name");
+        assert_eq!([&parsed, &stored], [&current, &current]);
+        assert_eq!(serde_json::to_string(&stored).expect("text"), "\"ring\"");
+        assert_eq!(current.names().collect::<Vec<_>>(), ["ring", "evloop"]);
+
+        let fits = |pattern: &str| current.matches(&pattern.parse().expect("a pattern"));
+        assert!(fits("ring") && fits("evloop") && fits("ev*") && !fits("evloop-pool"));
+        let other: KernelId = "evloop-pool".parse().expect("a name");
+        assert_eq!(other.names().collect::<Vec<_>>(), ["evloop-pool"]);
+        assert!(!other.matches(&"evloop".parse().expect("a pattern")));
     }
 
     #[test]

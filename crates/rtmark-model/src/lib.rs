@@ -35,7 +35,9 @@ pub use equal::{EqualRow, Suite};
 pub use fairness::{Effect, FAIRNESS_VERSION, Fairness, Unequal, UnequalKind};
 pub use fit::{Fit, Order, fit};
 pub use held::{HeldInterval, Victim};
-pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
+pub use id::{
+    IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId, current_kernel_name,
+};
 pub use masked::{MaskRegister, Masked};
 pub use place::{Frame, Line, Owner, Place, Source};
 pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};

@@ -177,14 +177,14 @@ impl Model {
             "rtic" => (Order::Preemptive, Protocol::Ceiling, Timer::Alarm),
             "embassy" => (Order::Batches, Protocol::Cooperative, Timer::Alarm),
             "lilos" => (Order::Rounds, Protocol::Cooperative, Timer::Tick),
-            "evloop" => (Order::Fifo, Protocol::Cooperative, Timer::Tick),
+            "ring" => (Order::Fifo, Protocol::Cooperative, Timer::Tick),
             _ => return None,
         };
         Some(Self { kernel: kernel.to_owned(), order, protocol, timer })
     }
 
     /// The kernels with a model.
-    pub const KERNELS: [&str; 5] = ["freertos", "rtic", "embassy", "lilos", "evloop"];
+    pub const KERNELS: [&str; 5] = ["freertos", "rtic", "embassy", "lilos", "ring"];
 
     /// Returns the costs that bounds of this set depend on.
     pub fn costs(&self, set: &Set) -> Vec<Cost> {

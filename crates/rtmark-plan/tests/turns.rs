@@ -298,7 +298,7 @@ fn a_long_job_loses_ticks_in_rounds_alone() {
         "{:?}",
         of("lilos")
     );
-    assert_eq!(of("evloop").expect("bounded").response, 8);
+    assert_eq!(of("ring").expect("bounded").response, 8);
     assert!(ticked(&set, &[0, 0], 400).1 > 0);
     assert_eq!(Model::of("lilos").expect("known").timer, Timer::Tick);
 }

@@ -8,7 +8,7 @@ use crate::matrix::FLOOR;
 pub const KERNEL_STYLES: usize = 8;
 
 /// The kernels with fixed looks, in the order of their looks.
-const KNOWN: [&str; 6] = [FLOOR, "freertos", "embassy", "rtic", "lilos", "evloop"];
+const KNOWN: [&str; 6] = [FLOOR, "freertos", "embassy", "rtic", "lilos", "ring"];
 
 /// Returns a kernel's name as people write it.
 pub fn written(kernel: &str) -> &str {

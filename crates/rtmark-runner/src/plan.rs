@@ -64,20 +64,21 @@ pub struct Plan {
 }
 
 /// Returns the items of which one of the names matches one of the patterns.
-fn selected<'a, T, const NAMES: usize>(
+fn selected<'a, T, Names: IntoIterator<Item = &'a str>>(
     items: &'a [T],
     patterns: &[Pattern],
     what: &'static str,
-    names: impl Fn(&T) -> [&str; NAMES],
+    names: impl Fn(&'a T) -> Names,
 ) -> Result<Vec<&'a T>, NothingSelected> {
-    let fits = |item: &T, pattern: &Pattern| names(item).iter().any(|name| pattern.matches(name));
+    let fits =
+        |item: &'a T, pattern: &Pattern| names(item).into_iter().any(|name| pattern.matches(name));
     for pattern in patterns {
         if !items.iter().any(|item| fits(item, pattern)) {
             let near = nearest(pattern.as_str(), items.iter().flat_map(&names)).map(str::to_owned);
             return Err(NothingSelected { what, pattern: pattern.to_string(), near });
         }
     }
-    let wanted = |item: &&T| patterns.is_empty() || patterns.iter().any(|p| fits(item, p));
+    let wanted = |item: &&'a T| patterns.is_empty() || patterns.iter().any(|p| fits(item, p));
     Ok(items.iter().filter(wanted).collect())
 }
 
@@ -93,9 +94,8 @@ impl Plan {
         variants: &[Variant],
         selection: &Selection,
     ) -> Result<Self, NothingSelected> {
-        let kernels = selected(kernels, &selection.kernels, "kernel", |kernel| {
-            [kernel.manifest.id.as_str()]
-        })?;
+        let kernels =
+            selected(kernels, &selection.kernels, "kernel", |kernel| kernel.manifest.id.names())?;
         // A point is selected by its own name or by its curve's.
         let scenarios =
             selected(catalogue.scenarios(), &selection.scenarios, "scenario", |scenario| {

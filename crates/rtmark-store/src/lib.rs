@@ -28,12 +28,12 @@ mod schema;
 mod tests;
 mod writer;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rtmark_model::{Answer, Backend, Key};
+use rtmark_model::{Answer, Backend, IdError, KernelId, Key};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 pub use error::StoreError;
@@ -396,17 +396,21 @@ impl Store {
     pub fn answers_about(&self, subject: &Subject) -> Result<Vec<(String, Answer)>, StoreError> {
         let mut found = Vec::new();
         let Subject { soc, kernel, scenario } = subject;
-        self.each(
+        // Rows from before a renaming have the kernel's former name.
+        let names: Vec<&str> = kernel.names().collect();
+        let places = vec!["?"; names.len()].join(", ");
+        let query = format!(
             "SELECT body, runs.id FROM answers JOIN runs ON runs.row = answers.run \
-             WHERE scenario = ?1 AND kernel = ?2 AND soc = ?3 \
+             WHERE scenario = ? AND soc = ? AND kernel IN ({places}) \
              AND answers.run NOT IN (SELECT run FROM removed) \
-             ORDER BY runs.started_ms, runs.row, answers.row",
-            &[scenario, kernel, soc],
-            |answer, run| -> Result<(), StoreError> {
-                found.push((run.to_owned(), answer));
-                Ok(())
-            },
-        )?;
+             ORDER BY runs.started_ms, runs.row, answers.row"
+        );
+        let mut values: Vec<&dyn rusqlite::ToSql> = vec![scenario, soc];
+        values.extend(names.iter().map(|name| name as &dyn rusqlite::ToSql));
+        self.each(&query, &values, |answer, run| -> Result<(), StoreError> {
+            found.push((run.to_owned(), answer));
+            Ok(())
+        })?;
         Ok(found)
     }
 
@@ -463,7 +467,11 @@ impl Store {
             } else {
                 "SELECT DISTINCT soc, kernel, scenario FROM answers"
             })?;
-            statement.query_map([], subject)?.collect()
+            let mut seen = HashSet::new();
+            let all = statement.query_map([], subject)?;
+            // A kernel's former name and its current one are one subject.
+            all.filter(|found| found.as_ref().map_or(true, |found| seen.insert(found.clone())))
+                .collect()
         };
         read().map_err(|error| self.database(error))
     }
@@ -503,18 +511,22 @@ impl Store {
 }
 
 /// The subject of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subject {
     /// The soc's name.
     pub soc: String,
     /// The kernel.
-    pub kernel: String,
+    pub kernel: KernelId,
     /// The scenario.
     pub scenario: String,
 }
 
 fn subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
-    Ok(Subject { soc: row.get(0)?, kernel: row.get(1)?, scenario: row.get(2)? })
+    let kernel: String = row.get(1)?;
+    let kernel = kernel.parse().map_err(|error: IdError| {
+        rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error.into())
+    })?;
+    Ok(Subject { soc: row.get(0)?, kernel, scenario: row.get(2)? })
 }
 
 fn run_info(row: &Row<'_>) -> rusqlite::Result<RunInfo> {

@@ -456,8 +456,8 @@ fn answers_are_read_in_pages_and_by_subject() {
     }
     assert_eq!(read, many.iter().map(name).collect::<Vec<_>>());
     let about = |scenario: &str| {
-        let subject =
-            Subject { soc: "s".into(), kernel: "floor".into(), scenario: scenario.into() };
+        let kernel = "floor".parse().expect("a name");
+        let subject = Subject { soc: "s".into(), kernel, scenario: scenario.into() };
         let found = store.answers_about(&subject).expect("read");
         found.into_iter().map(|(run, _)| run).collect::<Vec<_>>()
     };
@@ -493,4 +493,43 @@ fn answers_are_read_in_pages_and_by_subject() {
         .query_row("SELECT sum(answers) FROM tallies", [], |row| row.get(0))
         .expect("read");
     assert_eq!(left, 4);
+}
+
+/// Results from before a kernel was renamed belong to its current name.
+#[test]
+fn a_renamed_kernel_has_one_history() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let renamed = |answer: Answer| match answer {
+        Answer::NotApplicable { key, reason } => {
+            let kernel = "ring".parse().expect("a name");
+            Answer::NotApplicable { key: Key { kernel, ..key }, reason }
+        }
+        other => other,
+    };
+    let run = store.begin("rtmark run", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    run.record(&renamed(answer("a.b")), None).expect("recorded");
+    // As an earlier program wrote it.
+    let copied = store.connection.execute(
+        "INSERT INTO answers (run, soc, kernel, version, profile, scenario, backend, answer, body) \
+         SELECT run, soc, 'evloop', version, profile, scenario, backend, answer, \
+         replace(body, '\"ring\"', '\"evloop\"') FROM answers",
+        [],
+    );
+    assert_eq!(copied.expect("copied"), 1);
+    let bodies: i64 = store
+        .connection
+        .query_row("SELECT count(*) FROM answers WHERE body LIKE '%\"evloop\"%'", [], |row| {
+            row.get(0)
+        })
+        .expect("read");
+    assert_eq!(bodies, 1, "one answer has the former name");
+
+    let all = store.all_subjects().expect("read");
+    assert_eq!(all.iter().map(|it| it.kernel.as_str()).collect::<Vec<_>>(), ["ring"]);
+    let found = store.answers_about(&all[0]).expect("read");
+    assert_eq!(found.len(), 2);
+    let answers = store.answers(&id).expect("read");
+    assert!(answers.iter().all(|answer| answer.key().kernel.as_str() == "ring"));
 }

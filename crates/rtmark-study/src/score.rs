@@ -253,7 +253,8 @@ fn counts(verdicts: &[Verdict]) -> String {
         let count = verdicts.iter().filter(|one| *one == verdict).count();
         (count > 0).then(|| format!("{count} {}", verdict.description()))
     });
-    format!("{} published figures: {}.", verdicts.len(), each.collect::<Vec<_>>().join("; "))
+    let figures = if verdicts.len() == 1 { "figure" } else { "figures" };
+    format!("{} published {figures}: {}.", verdicts.len(), each.collect::<Vec<_>>().join("; "))
 }
 
 /// Renders the spread of ratios of one chip, or of all.

@@ -148,7 +148,7 @@ fn no_run_of_lilos_exceeds_its_bound() {
 
 #[test]
 fn no_run_of_the_event_loop_exceeds_its_bound() {
-    no_run_exceeds_its_bound("evloop");
+    no_run_exceeds_its_bound("ring");
 }
 
 /// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more sets, and
@@ -334,7 +334,7 @@ fn the_search_finds_what_all_offsets_have_with_the_event_loop() {
             locking("c", 1, 20_000, 8, 3_000),
         ],
     ];
-    the_search_finds_what_all_offsets_have(("evloop", "stm32c031"), 12_000, &sets, 0.95);
+    the_search_finds_what_all_offsets_have(("ring", "stm32c031"), 12_000, &sets, 0.95);
 }
 
 /// The timeline of a longest response shows the task itself for its work, others for theirs, and
@@ -538,7 +538,7 @@ fn unsupported_nesting_is_reported() {
     };
     let outer = Section { lock: 0, cycles: 2_000, inside: None };
     let inner = Section { lock: 1, cycles: 500, inside: Some(0) };
-    for kernel in ["embassy", "lilos", "evloop"] {
+    for kernel in ["embassy", "lilos", "ring"] {
         let message = refused(kernel, &[outer.clone(), inner.clone()]);
         assert_eq!(message, "a: the image has no nested locks", "{kernel}");
     }

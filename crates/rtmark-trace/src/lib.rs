@@ -7,7 +7,7 @@
 //!
 //! Only kernels know what a task is. [`Tasks`] reads the structures of FreeRTOS, ThreadX and Zephyr
 //! with the help of their debug information, and knows the functions through which Embassy, lilos, RTIC
-//! and evloop run theirs; for other programs it reports the outermost function of each stack. Nothing
+//! and the ring of closures run theirs; for other programs it reports the outermost function of each stack. Nothing
 //! here runs a machine, reads a file or prints.
 
 mod control_blocks;

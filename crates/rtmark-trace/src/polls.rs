@@ -2,7 +2,7 @@
 //!
 //! A task runs from the entry of its function until the program is back in the function that called it.
 //! Executors differ in how they call: Embassy through `TaskStorage::poll`, one for each kind of task,
-//! into which the task's own code is inlined; lilos and evloop through pointers from one function; RTIC
+//! into which the task's own code is inlined; lilos and the ring of closures through pointers from one function; RTIC
 //! has inlined the tasks of a priority into one handler.
 
 use std::collections::HashMap;
@@ -69,7 +69,7 @@ const KERNELS: [(&str, PollPath); 4] = [
         "lilos::exec::run_tasks_with",
         PollPath::From { caller: "lilos::exec::run_tasks_with", futures_only: true },
     ),
-    ("evloop_run", PollPath::From { caller: "evloop_run", futures_only: false }),
+    ("ring_run", PollPath::From { caller: "ring_run", futures_only: false }),
     ("rtic", PollPath::Inlined),
 ];
 

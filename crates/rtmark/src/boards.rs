@@ -229,11 +229,12 @@ pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, Cli
     let file = File::open(path).map_err(|error| refuse(&error.into()))?;
     let mut runs = recording::read(BufReader::new(file)).map_err(|error| refuse(&error))?;
     runs.retain(|run| {
-        let fits = |patterns: &[rtmark_model::Pattern], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+        let fits = |patterns: &[rtmark_model::Pattern],
+                    fit: &dyn Fn(&rtmark_model::Pattern) -> bool| {
+            patterns.is_empty() || patterns.iter().any(fit)
         };
-        fits(&selection.kernels, run.key.kernel.as_str())
-            && fits(&selection.scenarios, run.key.scenario.as_str())
+        fits(&selection.kernels, &|pattern| run.key.kernel.matches(pattern))
+            && fits(&selection.scenarios, &|pattern| pattern.matches(run.key.scenario.as_str()))
     });
     if runs.is_empty() {
         let message = format!(

@@ -68,15 +68,17 @@ impl Filter {
     }
 
     /// Returns whether the filter accepts answers of this kernel, scenario and soc.
-    pub fn accepts(&self, kernel: &str, scenario: &str, soc: &str) -> bool {
-        let fits = |patterns: &[Pattern], name| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+    pub fn accepts(&self, kernel: &KernelId, scenario: &str, soc: &str) -> bool {
+        let fits = |patterns: &[Pattern], fit: &dyn Fn(&Pattern) -> bool| {
+            patterns.is_empty() || patterns.iter().any(fit)
         };
-        fits(&self.kernel, kernel) && fits(&self.scenario, scenario) && fits(&self.soc, soc)
+        fits(&self.kernel, &|pattern| kernel.matches(pattern))
+            && fits(&self.scenario, &|pattern| pattern.matches(scenario))
+            && fits(&self.soc, &|pattern| pattern.matches(soc))
     }
 
     pub fn accepts_key(&self, key: &Key) -> bool {
-        self.accepts(key.kernel.as_str(), key.scenario.as_str(), &key.soc)
+        self.accepts(&key.kernel, key.scenario.as_str(), &key.soc)
     }
 }
 

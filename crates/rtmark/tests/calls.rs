@@ -101,6 +101,7 @@ fn indistinguishable_scenarios_are_reported() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(path("bad.toml"), "name = \"x\"\ncalls = [3]\n").expect("written");
     std::fs::write(path("other.toml"), "name = \"x\"\ncalls = [\"zz_*\"]\n").expect("written");
+    // By its former name: it is `ring` now.
     let choice = ["calls", "-k", "evloop", "-s", "isr.entry", "--soc", "stm32c031"];
     for (more, code, expected) in [
         (vec![], 4, "none of the functions that applications call"),

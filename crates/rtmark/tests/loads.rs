@@ -409,7 +409,7 @@ fn tasks_of(kernel: &str) -> Vec<&str> {
             tasks.insert(3, "given_by_alarm");
             tasks
         }
-        "evloop" => vec![
+        "ring" => vec![
             "begin_step",
             "consume_step",
             "fast_step",
@@ -425,7 +425,7 @@ fn tasks_of(kernel: &str) -> Vec<&str> {
 
 #[test]
 fn timelines_show_the_loads_tasks() {
-    for kernel in ["freertos", "embassy", "lilos", "rtic", "evloop"] {
+    for kernel in ["freertos", "embassy", "lilos", "rtic", "ring"] {
         let Load { machine, elf, image, .. } = load(kernel, "stm32f405");
         let mut machine = machine;
         let lines = Lines::new(&elf);

@@ -139,7 +139,8 @@ fn plans_with_queues_run() {
     assert!(why.contains("items holds 33 messages"), "{why}");
 }
 
-/// A sensor node for kernels whose tasks give way only at the ends of their jobs.
+/// A sensor node for kernels whose tasks give way only at the ends of their jobs, one of them by its former
+/// name.
 const STATION: &str = r#"
 soc = "stm32c031"
 kernels = ["freertos", "embassy", "lilos", "evloop"]
@@ -186,7 +187,7 @@ fn plans_run_on_kernels_without_preemption() {
     let file = folder.path().join("station.toml");
     std::fs::write(&file, STATION).expect("writable");
     let run = ["--run", "--offsets", "6", "--max-cycles", "4000000"];
-    for kernel in ["lilos", "evloop"] {
+    for kernel in ["lilos", "ring"] {
         let (code, document) = answered_by(kernel, "plan", &file, &run);
         assert_eq!(code, 0, "{kernel}: {document:#}");
         let plan = &document["kernels"][0];
@@ -207,7 +208,7 @@ fn plans_run_on_kernels_without_preemption() {
     let (code, document) = answered_by("lilos", "plan", &file, &[]);
     let why = document["kernels"][0]["tasks"][1]["no_bound"].as_str().expect("a reason");
     assert!(code == 3 && why.contains("ticks are lost"), "{why}");
-    let (code, _) = answered_by("evloop", "plan", &file, &[]);
+    let (code, _) = answered_by("ring", "plan", &file, &[]);
     assert_eq!(code, 0);
 }
 

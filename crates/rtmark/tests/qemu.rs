@@ -24,11 +24,7 @@ const BENCHES: [Bench; 5] = [
     // Of the other cores, the kernels with a port of their own for them.
     (include_str!("../../../socs/stm32f100.toml"), "netduinoplus2", &["floor", "freertos"]),
     (include_str!("../../../socs/mps2-an505.toml"), "mps2-an505", &["floor", "freertos", "rtic"]),
-    (
-        include_str!("../../../socs/generic-hazard3.toml"),
-        "virt",
-        &["embassy", "evloop", "freertos"],
-    ),
+    (include_str!("../../../socs/generic-hazard3.toml"), "virt", &["embassy", "freertos", "ring"]),
 ];
 /// A simulated minute at 168 MHz, which no scenario comes near.
 const BUDGET: Cycles = Cycles(10_000_000_000);

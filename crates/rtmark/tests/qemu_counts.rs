@@ -26,7 +26,7 @@ type Bench = (&'static str, &'static [&'static str], u64);
 
 /// Those that poll a hundred thousand times do so on one soc.
 const BENCHES: [Bench; 4] = [
-    ("stm32f405", &["floor", "evloop", "freertos"], u64::MAX),
+    ("stm32f405", &["floor", "freertos", "ring"], u64::MAX),
     ("stm32c031", &["freertos"], 1000),
     ("stm32f100", &["freertos"], 1000),
     ("mps2-an505", &["freertos"], 1000),

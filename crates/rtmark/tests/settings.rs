@@ -55,7 +55,7 @@ fn every_switch_of_a_kernel_is_documented() {
 
 #[test]
 fn link_time_optimisation_keeps_probes_and_has_an_effect() {
-    for kernel in ["floor", "evloop", "freertos"] {
+    for kernel in ["floor", "freertos", "ring"] {
         let (apart, whole) = (images(kernel, "product+lto=off"), images(kernel, "product"));
         for (name, image) in &whole {
             let probes_of = |built: &BuiltImage| {

@@ -5,6 +5,7 @@
 //! `TIMER` is the soc's time base, where it has one.
 
 use cortex_m::interrupt::InterruptNumber;
+use cortex_m::peripheral::NVIC;
 
 use crate::soc;
 
@@ -82,6 +83,12 @@ impl TimerInterrupt {
     /// The exception's number.
     pub const fn exception(self) -> u16 {
         16 + self.0
+    }
+
+    /// Lets it happen.
+    pub fn unmask(self) {
+        // SAFETY: images with a time base have its handler, and no critical section relies on the mask.
+        unsafe { NVIC::unmask(self) };
     }
 }
 

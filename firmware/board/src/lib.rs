@@ -34,8 +34,10 @@ pub use counter::Counter;
 #[cfg(cortex_m)]
 pub use device::Interrupt;
 pub use item::{Item, Odd};
+#[cfg(cortex_m)]
+pub use device::TimerInterrupt;
 #[cfg(target_arch = "riscv32")]
-pub use riscv::Timer;
+pub use riscv::{Timer, TimerInterrupt};
 
 // What all crates of an image are compiled with.
 rtmark_probe::setting!("fpu", cfg!(target_abi = "eabihf") as u32);

@@ -53,6 +53,49 @@ impl Timer {
     }
 }
 
+/// The interrupt of the soc's time base, in the controller of a Hazard3 (RP2350 datasheet, 3.8.6.1), whose
+/// external interrupts share one trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerInterrupt(u16);
+
+impl TimerInterrupt {
+    /// That of a timer.
+    ///
+    /// # Panics
+    /// In a constant: when the soc has no such interrupt.
+    pub const fn of(timer: soc::Timer) -> Self {
+        assert!((timer.interrupt as u32) < soc::INTERRUPTS, "the soc has no such interrupt");
+        Self(timer.interrupt)
+    }
+
+    /// The exception's number, as on a Cortex-M.
+    pub const fn exception(self) -> u16 {
+        16 + self.0
+    }
+
+    /// Lets it happen.
+    pub fn unmask(self) {
+        // MEIEA: a window of 16 interrupts, chosen by what is written.
+        let window = u32::from(self.0 / 16) | 1 << (16 + self.0 % 16);
+        // SAFETY: images with a time base have its handler, and critical sections mask by mstatus.
+        unsafe {
+            core::arch::asm!("csrs 0xbe0, {}", in(reg) window);
+            mie::enable(Interrupt::MachineExternal);
+            riscv::interrupt::enable();
+        }
+    }
+
+    /// The number of the most urgent interrupt that is pending, if there is one. To be asked by the trap's
+    /// handler until there is none.
+    #[inline]
+    pub fn next() -> Option<u32> {
+        let next: u32;
+        // SAFETY: reads MEINEXT, for which nothing else is pending that another handler would miss.
+        unsafe { core::arch::asm!("csrr {}, 0xbe4", out(reg) next) };
+        (next >> 31 == 0).then_some(next >> 2 & 0x1FF)
+    }
+}
+
 #[unsafe(export_name = "ExceptionHandler")]
 fn exception(_: &riscv_rt::TrapFrame) -> ! {
     scenario::fail_at("unexpected exception", mepc::read() as u32);

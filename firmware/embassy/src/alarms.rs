@@ -9,6 +9,8 @@ use core::task::Waker;
 use critical_section::Mutex;
 use embassy_time_driver::{Driver, TICK_HZ};
 use embassy_time_queue_utils::Queue;
+#[cfg(target_arch = "riscv32")]
+use rtmark_board::TimerInterrupt;
 
 #[path = "clock.rs"]
 mod clock;
@@ -45,6 +47,17 @@ embassy_time_driver::time_driver_impl!(static ALARMS: Alarms = Alarms {
     clock: Clock::new(),
     queue: Mutex::new(RefCell::new(Queue::new())),
 });
+
+/// Serves the only external interrupt that is enabled.
+#[cfg(target_arch = "riscv32")]
+#[riscv_rt::core_interrupt(riscv::interrupt::Interrupt::MachineExternal)]
+fn machine_external() {
+    while let Some(interrupt) = TimerInterrupt::next() {
+        let expected = u32::from(clock::INTERRUPT.exception() - 16);
+        rtmark_probe::scenario::expect("external interrupt", interrupt, expected);
+        TIMER();
+    }
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn TIMER() {

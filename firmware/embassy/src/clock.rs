@@ -10,8 +10,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
-use cortex_m::peripheral::NVIC;
-use rtmark_board::device::TimerInterrupt;
+use rtmark_board::TimerInterrupt;
 use rtmark_board::soc::{self, Timer};
 
 use super::counter;
@@ -63,8 +62,7 @@ impl Clock {
 pub fn start() {
     counter::start(PERIPHERAL.enable);
     counter::set_alarm(2 * QUARTER);
-    // SAFETY: the driver has a handler, and no critical section relies on the mask.
-    unsafe { NVIC::unmask(INTERRUPT) };
+    INTERRUPT.unmask();
 }
 
 /// Sets the alarm to the moment that is due, or half a round after `now` if that is earlier.

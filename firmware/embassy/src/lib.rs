@@ -48,7 +48,7 @@ pub fn init() -> Peripherals {
     core
 }
 
-/// Sets the core up and starts the tick. To be called once, first thing in `main`.
+/// Sets the core up and starts what counts time. To be called once, first thing in `main`.
 #[cfg(target_arch = "riscv32")]
 pub fn init() {
     rtmark_board::start();
@@ -62,7 +62,7 @@ pub fn start_ticks_for_load(systick: &mut cortex_m::peripheral::SYST) {
 }
 
 /// Nothing ticks.
-#[cfg(feature = "timer")]
+#[cfg(all(cortex_m, feature = "timer"))]
 pub fn start_ticks_for_load(_: &mut cortex_m::peripheral::SYST) {}
 
 /// So many of the mixed load's ticks, each of so many cycles: SysTick's, once it has been set to

@@ -77,7 +77,7 @@ rtmark_probe::setting!("tick_hz", 0);
 /// The exception in which the monotonic wakes what waits.
 #[cfg(feature = "timer")]
 pub const EXCEPTION: u16 = match soc::TIMER {
-    Some(timer) => rtmark_board::device::TimerInterrupt::of(timer).exception(),
+    Some(timer) => rtmark_board::TimerInterrupt::of(timer).exception(),
     None => panic!("the soc file names no time base"),
 };
 

@@ -71,6 +71,28 @@ fn acknowledged_regressions_pass_up_to_their_limit() {
     assert_eq!((exceeded.regressions.len(), exceeded.unused.len()), (2, 1), "{exceeded:?}");
 }
 
+/// A budget from before a kernel was renamed is still that kernel's.
+#[test]
+fn budgets_and_acknowledgements_accept_a_former_name() {
+    let ring = |first, cycles| {
+        let Answer::Measured(mut series) = plain("a.b", first, cycles) else { panic!("measured") };
+        series.key.kernel = "ring".parse().expect("a name");
+        Answer::Measured(series)
+    };
+    let grown = compared(&[ring(120, 1000)], &[ring(120, 1010)]);
+    let left = |text: &str| gate(&grown, &policy(text)).regressions.len();
+    assert_eq!(left("measures = ['median']\n"), 1);
+    for (kernel, expected) in [("ring", 0), ("evloop", 0), ("ev*", 0), ("evloop-pool", 1)] {
+        let budget =
+            format!("measures = ['median']\n[[budget]]\nkernel = '{kernel}'\nabsolute = 10\n");
+        let known = format!(
+            "measures = ['median']\n[[acknowledged]]\nscenario = '*'\nkernel = '{kernel}'\nup_to = 1010\n\
+             reason = 'known'\n"
+        );
+        assert_eq!((left(&budget), left(&known)), (expected, expected), "{kernel}");
+    }
+}
+
 #[test]
 fn invalid_policies_are_rejected_with_their_line() {
     let refused = |text: &str| Policy::from_toml(text).expect_err("refused").to_string();

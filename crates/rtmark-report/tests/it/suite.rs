@@ -4,7 +4,7 @@ use rtmark_model::{Answer, Catalogue, Series};
 use serde_json::{Value, json};
 
 /// The kernels of the suite, the floor first.
-pub const KERNELS: [&str; 6] = ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"];
+pub const KERNELS: [&str; 6] = ["floor", "freertos", "ring", "embassy", "lilos", "rtic"];
 
 /// Returns a kernel's figure for a scenario: some constant number, larger for later kernels.
 fn figure(kernel: usize, scenario: &str) -> u64 {

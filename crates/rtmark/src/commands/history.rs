@@ -92,7 +92,7 @@ impl Arguments {
         let store = self.store.clone().open_existing(&Config::load()?)?;
         let subject = Subject {
             soc: self.soc.clone(),
-            kernel: self.kernel.to_string(),
+            kernel: self.kernel.clone(),
             scenario: self.scenario.to_string(),
         };
         let runs: HashMap<String, RunInfo> =
@@ -171,7 +171,7 @@ impl Arguments {
     fn nothing(&self, store: &Store) -> Result<CliError, CliError> {
         let mut known: [BTreeSet<String>; 3] = Default::default();
         for Subject { soc, kernel, scenario } in store.all_subjects()? {
-            for (set, name) in known.iter_mut().zip([scenario, kernel, soc]) {
+            for (set, name) in known.iter_mut().zip([scenario, kernel.into(), soc]) {
                 set.insert(name);
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rtmark_firmware::{Kernel, Target, Variant};
-use rtmark_model::{Answer, Basis, Pattern, Series, Setting};
+use rtmark_model::{Answer, Basis, Pattern, Series, Setting, current_kernel_name};
 use rtmark_plan::{
     Chip, Costs, Curves, Function, KernelPlan, Model, Order, Protocol, Set, Spans, System, Timer,
     Work, search,
@@ -30,7 +30,7 @@ const TICK_HZ: i64 = 1000;
 /// The number of tasks that lilos can wake individually: one per bit of a word (`os/src/exec.rs`).
 const WAKE_BITS: usize = 32;
 
-/// The most closures that the event loop's ring can hold (`firmware/evloop/evloop.c`).
+/// The most closures that the event loop's ring can hold (`firmware/ring/ring.c`).
 const CLOSURES: usize = 16;
 
 /// Everything that measuring needs.
@@ -170,13 +170,16 @@ impl Bench<'_> {
     fn candidates(&self) -> Result<Vec<Candidate<'_>>, CliError> {
         let mut candidates = Vec::new();
         for named in &self.system.kernels {
-            let name = named.get_ref();
-            let wanted = self.wanted.is_empty() || self.wanted.iter().any(|it| it.matches(name));
-            if !wanted {
+            let refuse = |problem: String| self.system.refusal(named, "kernels", problem);
+            let name = current_kernel_name(named.get_ref());
+            let kernel = self.found.kernels.iter().find(|it| it.manifest.id.as_str() == name);
+            let fits = |pattern: &Pattern| match kernel {
+                Some(kernel) => kernel.manifest.id.matches(pattern),
+                None => pattern.matches(name),
+            };
+            if !self.wanted.is_empty() && !self.wanted.iter().any(fits) {
                 continue;
             }
-            let refuse = |problem: String| self.system.refusal(named, "kernels", problem);
-            let kernel = self.found.kernels.iter().find(|it| it.manifest.id.as_str() == name);
             let kernel = kernel.ok_or_else(|| {
                 refuse(format!("there is no kernel `{name}`; `rtmark list kernels` shows them"))
             })?;

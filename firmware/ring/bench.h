@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the images of evloop share. */
+/* What the images of the ring share. */
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "evloop.h"
+#include "ring.h"
 #include "rtmark_firmware.h"
 
 /* Enqueues a closure without context, or ends the run. */
@@ -11,7 +11,7 @@ static inline void enqueue(void (*function)(void *context))
 {
     const struct closure closure = {.function = function, .context = NULL};
 
-    if (!evloop_enqueue(closure)) {
+    if (!ring_enqueue(closure)) {
         rtmark_failed("no room for a closure");
     }
 }

@@ -71,7 +71,7 @@ struct item {
 } __attribute__((aligned(4)));
 
 static struct item storage[4];
-static struct evloop_queue queue = {
+static struct ring_queue queue = {
     .storage = storage, .item_bytes = sizeof(struct item), .length = 4};
 
 static void pend_queue_step(void *context);
@@ -84,7 +84,7 @@ void IRQ6_Handler(void)
 {
     static const struct item item = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
 
-    (void)evloop_send(&queue, &item);
+    (void)ring_send(&queue, &item);
 }
 
 static void item_step(void *context)
@@ -92,7 +92,7 @@ static void item_step(void *context)
     struct item item = {{0}};
 
     (void)context;
-    (void)evloop_receive(&queue, &item);
+    (void)ring_receive(&queue, &item);
     RTMARK_END("isr.wake.queue");
 
     rtmark_expect("last byte of the item", item.bytes[ITEM_BYTES - 1], ITEM_BYTES);
@@ -131,7 +131,7 @@ static void enqueue_plain(uint32_t interrupt)
 {
     const struct closure closure = {.function = plain_step, .context = (void *)interrupt};
 
-    (void)evloop_enqueue(closure);
+    (void)ring_enqueue(closure);
 }
 
 static void plain(void)

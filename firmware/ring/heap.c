@@ -9,19 +9,19 @@ enum { BLOCKS = 4 };
     static void sized_##size##_step(void *context)                          \
     {                                                                       \
         static uint32_t storage[BLOCKS][size / 4];                          \
-        static struct evloop_pool pool;                                     \
+        static struct ring_pool pool;                                     \
                                                                             \
         (void)context;                                                      \
-        evloop_pool_init(&pool, storage, size, BLOCKS);                     \
+        ring_pool_init(&pool, storage, size, BLOCKS);                     \
         for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {      \
             RTMARK_BEGIN("heap.malloc." #size "b");                         \
-            void *const block = evloop_pool_take(&pool);                    \
+            void *const block = ring_pool_take(&pool);                    \
             RTMARK_END("heap.malloc." #size "b");                           \
                                                                             \
             rtmark_expect("block given", block == storage[BLOCKS - 1], 1u); \
                                                                             \
             RTMARK_BEGIN("heap.free." #size "b");                           \
-            evloop_pool_give(&pool, block);                                 \
+            ring_pool_give(&pool, block);                                 \
             RTMARK_END("heap.free." #size "b");                             \
         }                                                                   \
         rtmark_ok();                                                        \
@@ -39,18 +39,18 @@ SIZED(128);
 
 /* ---------------------------------------------------------------- heap.pattern */
 
-static struct evloop_pool pattern_pool;
+static struct ring_pool pattern_pool;
 
 /* Every block is large enough. */
 static inline void *pattern_take(size_t bytes)
 {
     (void)bytes;
-    return evloop_pool_take(&pattern_pool);
+    return ring_pool_take(&pattern_pool);
 }
 
 static inline void pattern_give(void *block)
 {
-    evloop_pool_give(&pattern_pool, block);
+    ring_pool_give(&pattern_pool, block);
 }
 
 static void pattern_step(void *context)
@@ -58,7 +58,7 @@ static void pattern_step(void *context)
     static uint32_t storage[PATTERN_HELD][PATTERN_LARGEST / 4];
 
     (void)context;
-    evloop_pool_init(&pattern_pool, storage, PATTERN_LARGEST, PATTERN_HELD);
+    ring_pool_init(&pattern_pool, storage, PATTERN_LARGEST, PATTERN_HELD);
     PATTERN_RUN(pattern_take, pattern_give);
 }
 

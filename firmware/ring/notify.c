@@ -2,8 +2,8 @@
 /* A signal with one listener. */
 #include "bench.h"
 
-static struct evloop_signal signal;
-static struct evloop_listener listener;
+static struct ring_signal signal;
+static struct ring_listener listener;
 static uint32_t given;
 static uint32_t times;
 
@@ -29,14 +29,14 @@ static void give_step(void *context)
     }
     RTMARK_BEGIN("notify.handover");
     RTMARK_BEGIN("notify.give.immediate");
-    (void)evloop_emit(&signal);
+    (void)ring_emit(&signal);
     RTMARK_END("notify.give.immediate");
 }
 
 static void give(void)
 {
     listener.closure.function = notified_step;
-    evloop_listen(&signal, &listener);
+    ring_listen(&signal, &listener);
     enqueue(give_step);
 }
 RTMARK_SCENARIO("notify.give.immediate", give);

@@ -19,25 +19,25 @@ static void __attribute__((noinline)) first_step(void *context)
 
 int main(void)
 {
-    evloop_start_ticks();
+    ring_start_ticks();
     enqueue(first_step);
-    evloop_run();
+    ring_run();
 }
 
 static void ticked_step(void *context)
 {
     (void)context;
-    rtmark_expect("ticks", evloop_now(), 2u);
+    rtmark_expect("ticks", ring_now(), 2u);
     rtmark_ok();
 }
 
 static void first_task(void)
 {
-    static struct evloop_timer timer;
+    static struct ring_timer timer;
     const struct closure ticked = {.function = ticked_step};
 
     rtmark_expect("initialised variable", initialised, 0x600DDA7Au);
     rtmark_expect("cleared variable", cleared, 0u);
-    evloop_timer_start(&timer, ticked, 2, 0);
+    ring_timer_start(&timer, ticked, 2, 0);
 }
 RTMARK_SCENARIO("boot.first_task", first_task);

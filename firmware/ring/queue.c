@@ -12,7 +12,7 @@ struct item {
 } __attribute__((aligned(4)));
 
 static struct item storage[QUEUE_LENGTH];
-static struct evloop_queue queue = {
+static struct ring_queue queue = {
     .storage = storage, .item_bytes = sizeof(struct item), .length = QUEUE_LENGTH};
 
 /* An item that no other sample has. */
@@ -43,11 +43,11 @@ static void send_step(void *context)
         struct item received;
 
         RTMARK_BEGIN("queue.send.immediate");
-        const bool done = evloop_send(&queue, &sent);
+        const bool done = ring_send(&queue, &sent);
         RTMARK_END("queue.send.immediate");
 
         rtmark_expect("result of the send", done, true);
-        rtmark_expect("result of the receive", evloop_receive(&queue, &received), true);
+        rtmark_expect("result of the receive", ring_receive(&queue, &received), true);
         expect_item(&received, sample);
     }
     rtmark_ok();
@@ -68,10 +68,10 @@ static void receive_step(void *context)
         const struct item sent = item_of(sample);
         struct item received;
 
-        rtmark_expect("result of the send", evloop_send(&queue, &sent), true);
+        rtmark_expect("result of the send", ring_send(&queue, &sent), true);
 
         RTMARK_BEGIN("queue.receive.immediate");
-        const bool done = evloop_receive(&queue, &received);
+        const bool done = ring_receive(&queue, &received);
         RTMARK_END("queue.receive.immediate");
 
         rtmark_expect("result of the receive", done, true);
@@ -97,7 +97,7 @@ static void poll_step(void *context)
         struct item item;
 
         RTMARK_BEGIN("queue.receive.poll_empty");
-        const bool done = evloop_receive(&queue, &item);
+        const bool done = ring_receive(&queue, &item);
         RTMARK_END("queue.receive.poll_empty");
 
         if (done) {
@@ -122,13 +122,13 @@ static void full_step(void *context)
     for (uint32_t number = 0; number < QUEUE_LENGTH; number++) {
         const struct item sent = item_of(number);
 
-        rtmark_expect("result of the send", evloop_send(&queue, &sent), true);
+        rtmark_expect("result of the send", ring_send(&queue, &sent), true);
     }
     for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
         const struct item sent = item_of(sample);
 
         RTMARK_BEGIN("queue.send.poll_full");
-        const bool done = evloop_send(&queue, &sent);
+        const bool done = ring_send(&queue, &sent);
         RTMARK_END("queue.send.poll_full");
 
         rtmark_expect("result of the send", done, false);
@@ -159,7 +159,7 @@ static void ask_step(void *context)
         rtmark_ok();
     }
     RTMARK_BEGIN("queue.handover");
-    (void)evloop_send(&queue, &sent);
+    (void)ring_send(&queue, &sent);
 }
 
 static void item_step(void *context)
@@ -167,7 +167,7 @@ static void item_step(void *context)
     struct item received;
 
     (void)context;
-    const bool done = evloop_receive(&queue, &received);
+    const bool done = ring_receive(&queue, &received);
     RTMARK_END("queue.handover");
 
     rtmark_expect("result of the receive", done, true);
@@ -190,7 +190,7 @@ RTMARK_SCENARIO("queue.handover", handover);
         static uint8_t places[4 * size] __attribute__((aligned(4)));                       \
         static uint8_t sent[size] __attribute__((aligned(4)));                             \
         static uint8_t received[size] __attribute__((aligned(4)));                         \
-        static struct evloop_queue sized = {                                               \
+        static struct ring_queue sized = {                                               \
             .storage = places, .item_bytes = size, .length = 4};                           \
                                                                                            \
         (void)context;                                                                     \
@@ -199,11 +199,11 @@ RTMARK_SCENARIO("queue.handover", handover);
                 sent[byte] = (uint8_t)(3u * sample + byte);                                \
             }                                                                              \
             RTMARK_BEGIN("queue.send." #size "b");                                         \
-            const bool was_sent = evloop_send(&sized, sent);                               \
+            const bool was_sent = ring_send(&sized, sent);                               \
             RTMARK_END("queue.send." #size "b");                                           \
                                                                                            \
             RTMARK_BEGIN("queue.receive." #size "b");                                      \
-            const bool was_received = evloop_receive(&sized, received);                    \
+            const bool was_received = ring_receive(&sized, received);                    \
             RTMARK_END("queue.receive." #size "b");                                        \
                                                                                            \
             rtmark_expect("result of the send", was_sent, true);                           \
@@ -234,7 +234,7 @@ static void unaligned_step(void *context)
     static uint8_t places[4 * BYTES] __attribute__((aligned(4)));
     static uint8_t bytes[1 + BYTES] __attribute__((aligned(4)));
     static uint8_t received[BYTES];
-    static struct evloop_queue unaligned = {
+    static struct ring_queue unaligned = {
         .storage = places, .item_bytes = BYTES, .length = 4};
     uint8_t *const sent = &bytes[1];
 
@@ -244,11 +244,11 @@ static void unaligned_step(void *context)
             sent[byte] = (uint8_t)(3u * sample + byte);
         }
         RTMARK_BEGIN("queue.send.16b.unaligned");
-        const bool was_sent = evloop_send(&unaligned, sent);
+        const bool was_sent = ring_send(&unaligned, sent);
         RTMARK_END("queue.send.16b.unaligned");
 
         rtmark_expect("result of the send", was_sent, true);
-        rtmark_expect("result of the receive", evloop_receive(&unaligned, received), true);
+        rtmark_expect("result of the receive", ring_receive(&unaligned, received), true);
         rtmark_expect("difference of the item", memcmp(received, sent, BYTES) != 0, 0u);
     }
     rtmark_ok();

@@ -36,7 +36,7 @@ static void __attribute__((noinline)) yield_step(void *context)
 
 static void yield_ready(void)
 {
-    if (rtmark_point() + 1u > evloop_length) {
+    if (rtmark_point() + 1u > ring_length) {
         rtmark_no_room("closures");
     }
     for (uint32_t number = 0; number <= rtmark_point(); number++) {
@@ -49,10 +49,10 @@ RTMARK_SCENARIO("growth.yield.ready", yield_ready);
 
 static void arm_timers(void)
 {
-    struct evloop_timer *armed = rtmark_room(rtmark_point() * sizeof *armed, "timers");
+    struct ring_timer *armed = rtmark_room(rtmark_point() * sizeof *armed, "timers");
 
     for (uint32_t number = 0; number < rtmark_point(); number++) {
-        evloop_timer_start(&armed[number], closure_of(never_step), LONG_DELAY + number, 0);
+        ring_timer_start(&armed[number], closure_of(never_step), LONG_DELAY + number, 0);
     }
 }
 
@@ -63,10 +63,10 @@ RTMARK_END_AT_RETURN("growth.timer.tick", 15);
 
 static void spin_step(void *context)
 {
-    const uint32_t end = evloop_now() + RTMARK_POINT_SAMPLES;
+    const uint32_t end = ring_now() + RTMARK_POINT_SAMPLES;
 
     (void)context;
-    while (evloop_now() <= end) {
+    while (ring_now() <= end) {
     }
     rtmark_point_ok();
 }
@@ -92,11 +92,11 @@ static uint32_t due_period(void)
     return 1u + rtmark_point() / 8u;
 }
 
-static void arm_due(struct evloop_timer *timer, uint32_t ticks_)
+static void arm_due(struct ring_timer *timer, uint32_t ticks_)
 {
     const struct closure closure = {.function = due_step, .context = timer};
 
-    evloop_timer_start(timer, closure, ticks_, 0);
+    ring_timer_start(timer, closure, ticks_, 0);
 }
 
 static void __attribute__((noinline)) due_step(void *context)
@@ -104,12 +104,12 @@ static void __attribute__((noinline)) due_step(void *context)
     if (++times == rtmark_point() * (RTMARK_POINT_SAMPLES + 1u)) {
         rtmark_point_ok();
     }
-    arm_due(context, due_period() - evloop_now() % due_period());
+    arm_due(context, due_period() - ring_now() % due_period());
 }
 
 static void tick_due(void)
 {
-    struct evloop_timer *due = rtmark_room(rtmark_point() * sizeof *due, "timers");
+    struct ring_timer *due = rtmark_room(rtmark_point() * sizeof *due, "timers");
 
     for (uint32_t number = 0; number < rtmark_point(); number++) {
         arm_due(&due[number], due_period());
@@ -119,7 +119,7 @@ RTMARK_SCENARIO("growth.tick.due", tick_due);
 
 /* -------------------------------------- growth.delay.delayed, growth.timer.start */
 
-static struct evloop_timer own;
+static struct ring_timer own;
 
 static void other_step(void *context);
 
@@ -130,7 +130,7 @@ static void delaying_step(void *context)
     (void)context;
     RTMARK_BEGIN("growth.delay.delayed");
     RTMARK_BEGIN("growth.timer.start");
-    evloop_timer_start(&own, closure_of(never_step), 2u * LONG_DELAY, 0);
+    ring_timer_start(&own, closure_of(never_step), 2u * LONG_DELAY, 0);
     RTMARK_END("growth.timer.start");
 }
 
@@ -138,7 +138,7 @@ static void __attribute__((noinline)) other_step(void *context)
 {
     (void)context;
     rtmark_expect("timer is the last", own.next == NULL, true);
-    rtmark_expect("timer stopped", evloop_timer_stop(&own), true);
+    rtmark_expect("timer stopped", ring_timer_stop(&own), true);
     if (++times == RTMARK_POINT_SAMPLES) {
         rtmark_point_ok();
     }
@@ -173,13 +173,13 @@ static void __attribute__((noinline)) expired_step(void *context)
 static void expiry(void)
 {
     arm_timers();
-    evloop_timer_start(&own, closure_of(expired_step), 1, 1);
+    ring_timer_start(&own, closure_of(expired_step), 1, 1);
 }
 RTMARK_SCENARIO("growth.timer.expiry", expiry);
 
 /* ------------------------------------------------------------- growth.wake.all */
 
-static struct evloop_signal signal;
+static struct ring_signal signal;
 static uint32_t samples;
 
 static void listening_step(void *context)
@@ -196,7 +196,7 @@ static void emitting_step(void *context)
         rtmark_point_ok();
     }
     RTMARK_BEGIN("growth.wake.all");
-    const bool done = evloop_emit(&signal);
+    const bool done = ring_emit(&signal);
     RTMARK_END("growth.wake.all");
 
     rtmark_expect("result of the emission", done, true);
@@ -205,15 +205,15 @@ static void emitting_step(void *context)
 
 static void wake_all(void)
 {
-    struct evloop_listener *listeners =
+    struct ring_listener *listeners =
         rtmark_room(rtmark_point() * sizeof *listeners, "listeners");
 
-    if (rtmark_point() + 1u > evloop_length) {
+    if (rtmark_point() + 1u > ring_length) {
         rtmark_no_room("closures");
     }
     for (uint32_t number = 0; number < rtmark_point(); number++) {
         listeners[number].closure = closure_of(listening_step);
-        evloop_listen(&signal, &listeners[number]);
+        ring_listen(&signal, &listeners[number]);
     }
     enqueue(emitting_step);
 }
@@ -221,27 +221,27 @@ RTMARK_SCENARIO("growth.wake.all", wake_all);
 
 /* ---------------------------------------- growth.queue.send, .queue.receive */
 
-static struct evloop_queue queue;
+static struct ring_queue queue;
 
 static void depth_step(void *context)
 {
     (void)context;
     for (uint32_t number = 1; number < rtmark_point(); number++) {
-        rtmark_expect("result of a send", evloop_send(&queue, &number), true);
+        rtmark_expect("result of a send", ring_send(&queue, &number), true);
     }
     for (uint32_t sample = 0; sample < RTMARK_POINT_SAMPLES; sample++) {
         const uint32_t sent = rtmark_point() + sample;
         uint32_t received = 0;
 
         RTMARK_BEGIN("growth.queue.send");
-        const bool done = evloop_send(&queue, &sent);
+        const bool done = ring_send(&queue, &sent);
         RTMARK_END("growth.queue.send");
 
         rtmark_expect("result of the send", done, true);
         rtmark_expect("items", queue.count, rtmark_point());
 
         RTMARK_BEGIN("growth.queue.receive");
-        evloop_receive(&queue, &received);
+        ring_receive(&queue, &received);
         RTMARK_END("growth.queue.receive");
 
         rtmark_expect("item", received, sample + 1u);

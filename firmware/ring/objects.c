@@ -18,25 +18,25 @@ static void step(void *context)
         static uint32_t volatile state;                                  \
         const struct closure task = {step, (void *)&state};              \
                                                                          \
-        (void)evloop_enqueue(task);                                      \
+        (void)ring_enqueue(task);                                      \
     } while (0)
 
 #define QUEUE(number)                                                    \
     do {                                                                 \
         static uint8_t storage[ITEMS * ITEM_BYTES];                      \
-        static struct evloop_queue queue = {                             \
+        static struct ring_queue queue = {                             \
             .storage = storage, .item_bytes = ITEM_BYTES, .length = ITEMS}; \
         static const uint8_t item[ITEM_BYTES] = {number};                \
                                                                          \
-        (void)evloop_send(&queue, item);                                 \
+        (void)ring_send(&queue, item);                                 \
     } while (0)
 
 #define TIMER(number)                                                    \
     do {                                                                 \
-        static struct evloop_timer timer;                                \
+        static struct ring_timer timer;                                \
         const struct closure due = {.function = step};                   \
                                                                          \
-        evloop_timer_start(&timer, due, 1000, 1000);                     \
+        ring_timer_start(&timer, due, 1000, 1000);                     \
     } while (0)
 
 static void end_step(void *context)

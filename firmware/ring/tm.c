@@ -27,7 +27,7 @@ static void other_step(void *context)
     const struct closure again = {.function = other_step, .context = context};
 
     ++*(uint32_t *)context;
-    (void)evloop_enqueue(again);
+    (void)ring_enqueue(again);
 }
 
 static void first_step(void *context);
@@ -59,7 +59,7 @@ static void cooperative(void)
     for (uint32_t number = 1; number < CLOSURES; number++) {
         const struct closure closure = {.function = other_step, .context = &counters[number]};
 
-        (void)evloop_enqueue(closure);
+        (void)ring_enqueue(closure);
     }
 }
 RTMARK_SCENARIO("tm.cooperative", cooperative);
@@ -110,7 +110,7 @@ enum { ITEM_WORDS = 4 };
 static void message_step(void *context)
 {
     static uint32_t storage[10 * ITEM_WORDS];
-    static struct evloop_queue queue = {
+    static struct ring_queue queue = {
         .storage = storage, .item_bytes = ITEM_WORDS * sizeof(uint32_t), .length = 10};
 
     (void)context;
@@ -119,8 +119,8 @@ static void message_step(void *context)
         uint32_t received[ITEM_WORDS] = {0};
 
         RTMARK_BEGIN("tm.message");
-        (void)evloop_send(&queue, sent);
-        (void)evloop_receive(&queue, received);
+        (void)ring_send(&queue, sent);
+        (void)ring_receive(&queue, received);
         RTMARK_END("tm.message");
 
         rtmark_expect("first word of the item", received[0], sample);
@@ -140,14 +140,14 @@ RTMARK_SCENARIO("tm.message", message);
 static void memory_step(void *context)
 {
     static uint32_t storage[4][128 / 4];
-    static struct evloop_pool pool;
+    static struct ring_pool pool;
 
     (void)context;
-    evloop_pool_init(&pool, storage, 128, 4);
+    ring_pool_init(&pool, storage, 128, 4);
     for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("tm.memory");
-        void *const block = evloop_pool_take(&pool);
-        evloop_pool_give(&pool, block);
+        void *const block = ring_pool_take(&pool);
+        ring_pool_give(&pool, block);
         RTMARK_END("tm.memory");
 
         rtmark_expect("block given", block != NULL, 1u);

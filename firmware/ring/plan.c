@@ -13,10 +13,10 @@ struct message {
     uint32_t words[PLAN_MESSAGE_BYTES / sizeof(uint32_t)];
 };
 
-static struct evloop_queue queues[PLAN_QUEUES];
+static struct ring_queue queues[PLAN_QUEUES];
 
 /* By interrupt: those whose closures its handler enqueues. */
-static struct evloop_signal released[PLAN_INTERRUPTS];
+static struct ring_signal released[PLAN_INTERRUPTS];
 
 /* Receives what has gathered in these queues. */
 static void __attribute__((noinline)) receive(uint32_t wanted)
@@ -25,7 +25,7 @@ static void __attribute__((noinline)) receive(uint32_t wanted)
 
     for (uint32_t queue = 0; queue < PLAN_QUEUES; queue++) {
         if ((wanted & 1u << queue) != 0u) {
-            while (evloop_receive(&queues[queue], &message)) {
+            while (ring_receive(&queues[queue], &message)) {
                 rtmark_plan_traffic[queue].received++;
             }
         }
@@ -39,7 +39,7 @@ static void __attribute__((noinline)) send(uint32_t wanted)
 
     for (uint32_t queue = 0; queue < PLAN_QUEUES; queue++) {
         if ((wanted & 1u << queue) != 0u) {
-            if (evloop_send(&queues[queue], &message)) {
+            if (ring_send(&queues[queue], &message)) {
                 rtmark_plan_traffic[queue].sent++;
             } else {
                 rtmark_plan_traffic[queue].lost++;
@@ -95,7 +95,7 @@ PLAN_JOB(7)
 static inline void handle(uint32_t interrupt)
 {
     plan_burn(rtmark_plan.interrupt_rounds[interrupt]);
-    if (!evloop_emit(&released[interrupt])) {
+    if (!ring_emit(&released[interrupt])) {
         rtmark_failed("no room for the closure of an interrupt");
     }
 }
@@ -115,12 +115,12 @@ void IRQ1_Handler(void)
 
 int main(void)
 {
-    evloop_start_ticks();
-    /* Ticks of the table instead of EVLOOP_TICK_HZ. */
+    ring_start_ticks();
+    /* Ticks of the table instead of RING_TICK_HZ. */
     SYST_RVR = rtmark_plan.tick_cycles - 1u;
     SYST_CVR = 0;
     rtmark_run_selected_scenario();
-    evloop_run();
+    ring_run();
 }
 
 static void start(void)
@@ -128,8 +128,8 @@ static void start(void)
     static void (*const jobs[PLAN_TASKS])(void *context) = {
         job_0, job_1, job_2, job_3, job_4, job_5, job_6, job_7};
     static struct message storage[PLAN_QUEUES][PLAN_ITEMS];
-    static struct evloop_timer timers[PLAN_TASKS];
-    static struct evloop_listener listeners[PLAN_TASKS];
+    static struct ring_timer timers[PLAN_TASKS];
+    static struct ring_listener listeners[PLAN_TASKS];
 
     for (uint32_t queue = 0; queue < PLAN_QUEUES; queue++) {
         const uint32_t items = rtmark_plan.queue_items[queue];
@@ -149,12 +149,12 @@ static void start(void)
             continue;
         }
         if (task->interrupt == 0u) {
-            const uint32_t delay = PLAN_START + task->offset - evloop_now();
+            const uint32_t delay = PLAN_START + task->offset - ring_now();
 
-            evloop_timer_start(&timers[number], closure, delay, task->period);
+            ring_timer_start(&timers[number], closure, delay, task->period);
         } else {
             listeners[number].closure = closure;
-            evloop_listen(&released[task->interrupt - 1u], &listeners[number]);
+            ring_listen(&released[task->interrupt - 1u], &listeners[number]);
         }
     }
     NVIC_ISER0 = 3u;

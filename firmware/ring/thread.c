@@ -70,7 +70,7 @@ RTMARK_SCENARIO("thread.yield.alone", yield_alone);
 
 /* A closure is created by enqueuing it, and resumed by a signal that it listens to. */
 
-static struct evloop_signal resume;
+static struct ring_signal resume;
 
 static void created_step(void *context);
 static void creating_step(void *context);
@@ -103,7 +103,7 @@ static void __attribute__((noinline)) creating_step(void *context)
     (void)context;
     count_created();
     RTMARK_BEGIN("thread.create");
-    const bool done = evloop_enqueue(created);
+    const bool done = ring_enqueue(created);
     RTMARK_END("thread.create");
 
     rtmark_expect("result of the enqueue", done, true);
@@ -134,7 +134,7 @@ static void creating_static_step(void *context)
     (void)context;
     count_created();
     RTMARK_BEGIN("thread.create.static");
-    const bool done = evloop_enqueue(created);
+    const bool done = ring_enqueue(created);
     RTMARK_END("thread.create.static");
 
     rtmark_expect("result of the enqueue", done, true);
@@ -156,7 +156,7 @@ static void resuming_step(void *context)
         rtmark_ok();
     }
     RTMARK_BEGIN("thread.resume.immediate");
-    const bool done = evloop_emit(&resume);
+    const bool done = ring_emit(&resume);
     RTMARK_END("thread.resume.immediate");
 
     rtmark_expect("result of the emission", done, true);
@@ -171,9 +171,9 @@ static void resumed_step(void *context)
 
 static void resume_immediate(void)
 {
-    static struct evloop_listener listener = {.closure = {.function = resumed_step}};
+    static struct ring_listener listener = {.closure = {.function = resumed_step}};
 
-    evloop_listen(&resume, &listener);
+    ring_listen(&resume, &listener);
     enqueue(resuming_step);
 }
 RTMARK_SCENARIO("thread.resume.immediate", resume_immediate);

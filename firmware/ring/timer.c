@@ -6,7 +6,7 @@
 
 enum { DELAYS = 4 };
 
-static struct evloop_timer timer;
+static struct ring_timer timer;
 static uint32_t delays;
 static uint32_t before;
 
@@ -16,10 +16,10 @@ static void start_delay(void)
 {
     const struct closure closure = {.function = delayed};
 
-    before = evloop_now();
+    before = ring_now();
 
     RTMARK_BEGIN("timer.delay.1000ms");
-    evloop_timer_start(&timer, closure, EVLOOP_TICK_HZ, 0);
+    ring_timer_start(&timer, closure, RING_TICK_HZ, 0);
 }
 
 static void delayed(void *context)
@@ -27,7 +27,7 @@ static void delayed(void *context)
     RTMARK_END("timer.delay.1000ms");
 
     (void)context;
-    rtmark_expect("ticks passed", evloop_now() - before, EVLOOP_TICK_HZ);
+    rtmark_expect("ticks passed", ring_now() - before, RING_TICK_HZ);
     if (++delays == DELAYS) {
         rtmark_ok();
     }
@@ -43,7 +43,7 @@ RTMARK_END_AT_RETURN("timer.tick", 15);
 static void spin(void *context)
 {
     (void)context;
-    while (evloop_now() < RTMARK_SAMPLES) {
+    while (ring_now() < RTMARK_SAMPLES) {
     }
     rtmark_ok();
 }
@@ -68,7 +68,7 @@ RTMARK_END_AT_ENTRY("timer.expiry", expired_step);
 static void __attribute__((noinline)) expired_step(void *context)
 {
     (void)context;
-    rtmark_expect("ticks", evloop_now(), ++expired);
+    rtmark_expect("ticks", ring_now(), ++expired);
     if (expired > RTMARK_SAMPLES) {
         rtmark_ok();
     }
@@ -78,7 +78,7 @@ static void expiry(void)
 {
     const struct closure closure = {.function = expired_step};
 
-    evloop_timer_start(&timer, closure, 1, 1);
+    ring_timer_start(&timer, closure, 1, 1);
 }
 RTMARK_SCENARIO("timer.wake", expiry);
 RTMARK_SCENARIO("timer.expiry", expiry);
@@ -90,7 +90,7 @@ static void period_step(void *context)
     RTMARK_END("timer.period.10ms");
     RTMARK_BEGIN("timer.period.10ms");
     (void)context;
-    rtmark_expect("ticks", evloop_now(), 10u * ++expired);
+    rtmark_expect("ticks", ring_now(), 10u * ++expired);
     if (expired > RTMARK_SAMPLES) {
         rtmark_ok();
     }
@@ -100,7 +100,7 @@ static void period(void)
 {
     const struct closure closure = {.function = period_step};
 
-    evloop_timer_start(&timer, closure, 10, 10);
+    ring_timer_start(&timer, closure, 10, 10);
 }
 RTMARK_SCENARIO("timer.period.10ms", period);
 
@@ -119,19 +119,19 @@ static void start_step(void *context)
     (void)context;
     for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("timer.now");
-        const uint32_t now = evloop_now();
+        const uint32_t now = ring_now();
         RTMARK_END("timer.now");
 
         rtmark_expect("time has come", now != 0u, 1u);
 
         RTMARK_BEGIN("timer.start");
-        evloop_timer_start(&timer, closure, EVLOOP_TICK_HZ, 0);
+        ring_timer_start(&timer, closure, RING_TICK_HZ, 0);
         RTMARK_END("timer.start");
 
         rtmark_expect("timer armed", timer.armed, true);
 
         RTMARK_BEGIN("timer.stop");
-        const bool stopped = evloop_timer_stop(&timer);
+        const bool stopped = ring_timer_stop(&timer);
         RTMARK_END("timer.stop");
 
         rtmark_expect("timer stopped", stopped, true);
@@ -143,7 +143,7 @@ static void start(void)
 {
     const struct closure closure = {.function = start_step};
 
-    evloop_timer_start(&timer, closure, 1, 0);
+    ring_timer_start(&timer, closure, 1, 0);
 }
 RTMARK_SCENARIO("timer.now", start);
 RTMARK_SCENARIO("timer.start", start);
@@ -159,7 +159,7 @@ struct item {
 } __attribute__((aligned(4)));
 
 static struct item load_storage[4];
-static struct evloop_queue load_queue = {
+static struct ring_queue load_queue = {
     .storage = load_storage, .item_bytes = sizeof(struct item), .length = 4};
 
 static void jitter_step(void *context);
@@ -170,7 +170,7 @@ RTMARK_END_AT_ENTRY("timer.jitter", jitter_step);
 static void __attribute__((noinline)) jitter_step(void *context)
 {
     (void)context;
-    rtmark_expect("ticks", evloop_now(), ++expired);
+    rtmark_expect("ticks", ring_now(), ++expired);
     if (expired == JITTER_TICKS) {
         rtmark_ok();
     }
@@ -183,8 +183,8 @@ static void load_step(void *context)
     struct item item = {{0}};
 
     (void)context;
-    (void)evloop_send(&load_queue, &sent);
-    (void)evloop_receive(&load_queue, &item);
+    (void)ring_send(&load_queue, &sent);
+    (void)ring_receive(&load_queue, &item);
     rtmark_expect("last byte of the item", item.bytes[ITEM_BYTES - 1], ITEM_BYTES);
     enqueue(load_step);
 }
@@ -193,7 +193,7 @@ static void jitter(void)
 {
     const struct closure closure = {.function = jitter_step};
 
-    evloop_timer_start(&timer, closure, 1, 1);
+    ring_timer_start(&timer, closure, 1, 1);
     enqueue(load_step);
 }
 RTMARK_SCENARIO("timer.jitter", jitter);
@@ -213,6 +213,6 @@ static void idle(void)
 {
     const struct closure closure = {.function = end_step};
 
-    evloop_timer_start(&timer, closure, RTMARK_SAMPLES + 1u, 0);
+    ring_timer_start(&timer, closure, RTMARK_SAMPLES + 1u, 0);
 }
 RTMARK_SCENARIO("timer.idle", idle);

@@ -10,15 +10,15 @@
 
 static struct load_item storage[LOAD_ITEMS];
 static void consume_step(void *context);
-static struct evloop_queue items = {
+static struct ring_queue items = {
     .storage = (uint8_t *)storage,
     .item_bytes = sizeof(struct load_item),
     .length = LOAD_ITEMS,
     .on_item = {.function = consume_step},
 };
-static struct evloop_signal alarmed;
-static struct evloop_listener urgent;
-static struct evloop_timer fast_timer, middle_timer, slow_timer, every, once, hold, end;
+static struct ring_signal alarmed;
+static struct ring_listener urgent;
+static struct ring_timer fast_timer, middle_timer, slow_timer, every, once, hold, end;
 static bool locked;
 
 static void serve_step(void *context)
@@ -29,17 +29,17 @@ static void serve_step(void *context)
 
 static void count_event(void)
 {
-    const uint32_t primask = evloop_enter();
+    const uint32_t primask = ring_enter();
 
     load.events++;
-    evloop_leave(primask);
+    ring_leave(primask);
 }
 
 static void send(enum load_source source)
 {
     const struct load_item item = load_next(source);
 
-    load_was_sent(source, evloop_send(&items, &item));
+    load_was_sent(source, ring_send(&items, &item));
 }
 
 void IRQ0_Handler(void);
@@ -58,7 +58,7 @@ void IRQ8_Handler(void)
     load.given_by_alarm++;
     enqueue(serve_step);
     load.wakes++;
-    if (!evloop_emit(&alarmed)) {
+    if (!ring_emit(&alarmed)) {
         rtmark_failed("no room for a closure");
     }
     load.events++;
@@ -70,7 +70,7 @@ static void consume_step(void *context)
     struct load_item item;
 
     (void)context;
-    while (evloop_receive(&items, &item)) {
+    while (ring_receive(&items, &item)) {
         load_received(&item);
     }
 }
@@ -88,7 +88,7 @@ static void fast_step(void *context)
     count_event();
     NVIC_ISPR0 = 1u;
     if (++load.fast == LOAD_TICKS / LOAD_FAST) {
-        (void)evloop_timer_stop(&fast_timer);
+        (void)ring_timer_stop(&fast_timer);
     }
 }
 
@@ -104,7 +104,7 @@ static void middle_step(void *context)
     load.second++;
     send(LOAD_MIDDLE_TASK);
     if (++load.middle == LOAD_TICKS / LOAD_MIDDLE) {
-        (void)evloop_timer_stop(&middle_timer);
+        (void)ring_timer_stop(&middle_timer);
     }
 }
 
@@ -115,7 +115,7 @@ static void slow_ends(void *context)
     locked = false;
     count_event();
     if (++load.slow == LOAD_TICKS / LOAD_SLOW) {
-        (void)evloop_timer_stop(&slow_timer);
+        (void)ring_timer_stop(&slow_timer);
     }
 }
 
@@ -135,10 +135,10 @@ static void slow_step(void *context)
     const struct closure ends = {.function = slow_ends};
 
     (void)context;
-    evloop_timer_start(&once, give, 1, 0);
+    ring_timer_start(&once, give, 1, 0);
     load.first++;
     locked = true;
-    evloop_timer_start(&hold, ends, 1, 0);
+    ring_timer_start(&hold, ends, 1, 0);
 }
 
 static void judge_step(void *context)
@@ -169,15 +169,15 @@ static void mixed(void)
     const struct closure judge = {.function = judge_step};
 
     urgent.closure.function = urgent_step;
-    evloop_listen(&alarmed, &urgent);
+    ring_listen(&alarmed, &urgent);
     NVIC_IPR0 = 0x40;
     SYST_RVR = LOAD_TICK_CYCLES - 1u;
     SYST_CVR = 0;
-    evloop_timer_start(&fast_timer, fast, LOAD_FAST, LOAD_FAST);
-    evloop_timer_start(&middle_timer, middle, LOAD_MIDDLE, LOAD_MIDDLE);
-    evloop_timer_start(&slow_timer, slow, LOAD_SLOW, LOAD_SLOW);
-    evloop_timer_start(&every, give, LOAD_TIMER, LOAD_TIMER);
-    evloop_timer_start(&end, judge, LOAD_END, 1);
+    ring_timer_start(&fast_timer, fast, LOAD_FAST, LOAD_FAST);
+    ring_timer_start(&middle_timer, middle, LOAD_MIDDLE, LOAD_MIDDLE);
+    ring_timer_start(&slow_timer, slow, LOAD_SLOW, LOAD_SLOW);
+    ring_timer_start(&every, give, LOAD_TIMER, LOAD_TIMER);
+    ring_timer_start(&end, judge, LOAD_END, 1);
     enqueue(begin_step);
 }
 LOAD_SCENARIO(mixed);

@@ -11,9 +11,9 @@ static void critical_step(void *context)
     (void)context;
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("mutex.critical_section");
-        const uint32_t primask = evloop_enter();
+        const uint32_t primask = ring_enter();
         times++;
-        evloop_leave(primask);
+        ring_leave(primask);
         RTMARK_END("mutex.critical_section");
 
         rtmark_expect("increments", times, sample);
