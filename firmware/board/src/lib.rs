@@ -33,9 +33,9 @@ use cortex_m::peripheral::NVIC;
 pub use counter::Counter;
 #[cfg(cortex_m)]
 pub use device::Interrupt;
-pub use item::{Item, Odd};
 #[cfg(cortex_m)]
 pub use device::TimerInterrupt;
+pub use item::{Item, Odd};
 #[cfg(target_arch = "riscv32")]
 pub use riscv::{Timer, TimerInterrupt};
 
