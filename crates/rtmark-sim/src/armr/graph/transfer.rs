@@ -8,7 +8,7 @@ use crate::armr::isa::op::{
     Address, Bank, Index, Instruction, Offset, Op, Rights, Width, WriteBack,
 };
 use crate::armr::timing::{
-    Flow, Moves, PAGE_BITS, Pipeline, READS, Speed, WRITES, Window, crosses, key, mode, name,
+    Flow, Moves, PAGE_BITS, Pipeline, READS, Speed, WRITES, Window, access_tag, crosses, key, mode,
 };
 use crate::isa::Op as FloatOp;
 use crate::memory::Place;
@@ -77,7 +77,7 @@ pub fn read<const N: usize>(
     now: u64,
 ) -> Option<[u8; N]> {
     let memory = &pipeline.memory;
-    if memory.data.lines.at(address).reads == name(address, N as u32, mode)
+    if memory.data.lines.at(address).reads == access_tag(address, N as u32, mode)
         && memory.is_quiet(now)
         && let Some(bytes) = arch.system.bus.ram_load(address)
     {
@@ -95,7 +95,7 @@ pub fn read_within<const N: usize>(
     now: u64,
 ) -> Option<[u8; N]> {
     let memory = &pipeline.memory;
-    if memory.data.lines.at(address).reads == name(address, N as u32, mode)
+    if memory.data.lines.at(address).reads == access_tag(address, N as u32, mode)
         && memory.is_quiet(now)
         && let Some(bytes) = arch.system.bus.ram_load(address)
     {
@@ -114,7 +114,7 @@ fn read_elsewhere<const N: usize>(
     let bytes = N as u32;
     // Of a line that is known, only the memory is not the main RAM.
     let line = pipeline.memory.data.lines.at(address);
-    if line.reads == name(address, bytes, mode(arch.cpu.is_privileged()))
+    if line.reads == access_tag(address, bytes, mode(arch.cpu.is_privileged()))
         && pipeline.memory.is_quiet(now)
     {
         let (memory, place) = line.place(address);
@@ -145,7 +145,7 @@ pub fn write<const N: usize>(
     now: u64,
 ) -> Option<u64> {
     let memory = &mut pipeline.memory;
-    if memory.data.lines.at(address).writes == name(address, N as u32, mode)
+    if memory.data.lines.at(address).writes == access_tag(address, N as u32, mode)
         && memory.takes_stores(now)
         && arch.system.bus.ram_store(address, bytes)
     {
@@ -177,7 +177,7 @@ fn write_elsewhere<const N: usize>(
     let count = N as u32;
     // Of a line that is known, only the memory is not the main RAM, or has code near the address.
     let line = pipeline.memory.data.lines.at(address);
-    if line.writes == name(address, count, mode(arch.cpu.is_privileged()))
+    if line.writes == access_tag(address, count, mode(arch.cpu.is_privileged()))
         && pipeline.memory.takes_stores(now)
     {
         let (memory, place) = line.place(address);

@@ -4,7 +4,7 @@
 //! replaces the next way in turn (SCTLR.RR set), or one selected by a 16-bit shift register. The
 //! manual says only "pseudo-random", so the choice of way is an estimate.
 
-use super::lines::Lines;
+use super::lines::CachedLines;
 
 /// The bytes of a line.
 pub const LINE: u32 = 32;
@@ -36,13 +36,13 @@ pub struct Cache {
     /// Counts lines that have been filled or evicted.
     changes: u32,
     /// Lines for quick accesses, all of which are present.
-    pub lines: Lines,
+    pub lines: CachedLines,
 }
 
 impl Default for Cache {
     fn default() -> Self {
         let ways = Box::new([[Way::default(); WAYS]; SETS]);
-        Self { ways, turn: 0, random: 0xACE1, changes: 0, lines: Lines::default() }
+        Self { ways, turn: 0, random: 0xACE1, changes: 0, lines: CachedLines::default() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lines of data in the cache whose accesses need only one lookup: access rights, memory and the
+//! CachedLines of data in the cache whose accesses need only one lookup: access rights, memory and the
 //! hit together.
 //!
 //! A line is kept for each set of the cache, until the cache evicts or invalidates anything in that
@@ -7,24 +7,24 @@
 use super::cache::LINE;
 
 const COUNT: usize = 256;
-/// A name that no access has.
+/// A tag that no access has.
 const NONE: u32 = u32::MAX;
-/// The bit of a name that distinguishes privileged accesses.
+/// The bit of a tag that distinguishes privileged accesses.
 const PRIVILEGED: u32 = 1 << 4;
 
 /// A line of a cached page, present in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// The name of the reads that are permitted, and of the writes if they are, and the line is
-    /// dirty: see [`name`].
+pub struct CachedLine {
+    /// The tag of permitted reads; see [`access_tag`].
     pub reads: u32,
+    /// The tag of permitted writes, if the line is dirty, so that a write changes nothing else.
     pub writes: u32,
     /// The offset at which it begins in a memory.
     pub begins: u32,
     pub memory: u32,
 }
 
-impl Line {
+impl CachedLine {
     const NONE: Self = Self { reads: NONE, writes: NONE, begins: 0, memory: 0 };
 
     /// Returns the memory, and the offset of an address in it.
@@ -34,50 +34,50 @@ impl Line {
     }
 }
 
-/// Returns the part of names that tells privileged accesses from others.
+/// Returns the part of a tag that distinguishes privileged accesses.
 #[inline(always)]
 pub const fn mode(privileged: bool) -> u32 {
     if privileged { PRIVILEGED } else { 0 }
 }
 
-/// Returns the name of an aligned access: its line and mode. The name of an access that is not
-/// aligned to its size differs from all names of lines.
+/// Returns the tag of an aligned access: its line and mode. The tag of an access that is not aligned to
+/// its size differs from those of all lines.
 #[inline(always)]
-pub const fn name(address: u32, bytes: u32, mode: u32) -> u32 {
+pub const fn access_tag(address: u32, bytes: u32, mode: u32) -> u32 {
     address & (!(LINE - 1) | (bytes - 1)) | mode
 }
 
 /// The lines kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lines(Box<[Line; COUNT]>);
+pub struct CachedLines(Box<[CachedLine; COUNT]>);
 
-impl Default for Lines {
+impl Default for CachedLines {
     fn default() -> Self {
-        Self(Box::new([Line::NONE; COUNT]))
+        Self(Box::new([CachedLine::NONE; COUNT]))
     }
 }
 
-impl Lines {
+impl CachedLines {
     const fn set(address: u32) -> usize {
         (address / LINE) as usize % COUNT
     }
 
-    /// Returns the line that may contain an address; its names tell.
+    /// Returns the line that may contain an address; compare its tags.
     #[inline(always)]
-    pub const fn at(&self, address: u32) -> &Line {
+    pub const fn at(&self, address: u32) -> &CachedLine {
         &self.0[Self::set(address)]
     }
 
-    pub const fn keep(&mut self, address: u32, line: Line) {
+    pub const fn keep(&mut self, address: u32, line: CachedLine) {
         self.0[Self::set(address)] = line;
     }
 
     /// Forgets the line kept for the set of an address.
     pub const fn forget(&mut self, address: u32) {
-        self.keep(address, Line::NONE);
+        self.keep(address, CachedLine::NONE);
     }
 
     pub fn clear(&mut self) {
-        self.0.fill(Line::NONE);
+        self.0.fill(CachedLine::NONE);
     }
 }

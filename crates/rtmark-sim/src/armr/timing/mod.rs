@@ -29,7 +29,7 @@ mod scoreboard;
 mod windows;
 
 pub use demand::{Demand, Divides, Flow, Moves, demand};
-pub use lines::{mode, name};
+pub use lines::{access_tag, mode};
 pub use memo::{Passage, Passages};
 pub use pipeline::{ENTRY, Pipeline, Place};
 pub use scoreboard::{Outcome, PredictionOutcome, crosses, key};

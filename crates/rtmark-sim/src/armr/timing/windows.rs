@@ -5,7 +5,7 @@
 //! forgotten when coprocessor 15 registers are written, and are not copied with machines.
 
 use super::cache::LINE;
-use super::lines::{Line, mode, name};
+use super::lines::{CachedLine, access_tag, mode};
 use super::memory::Latency;
 use crate::armr::control::CachePolicy;
 
@@ -111,7 +111,7 @@ impl Windows {
 
     /// Returns the line that contains an address, if its page is known, cached, and does not require
     /// aligned accesses. It permits writes only if `is_dirty`.
-    pub fn line(&self, address: u32, privileged: bool, is_dirty: bool) -> Option<Line> {
+    pub fn line(&self, address: u32, privileged: bool, is_dirty: bool) -> Option<CachedLine> {
         let window = self.find(address);
         let Speed::Cached(policy, _) = window.speed else { return None };
         if !window.has(address) || window.aligned {
@@ -119,11 +119,11 @@ impl Windows {
         }
         let address = address & !(LINE - 1);
         let rights = window.rights[usize::from(!privileged)];
-        let name = name(address, 1, mode(privileged));
+        let tag = access_tag(address, 1, mode(privileged));
         let is_back = matches!(policy, CachePolicy::WriteBack { .. });
-        Some(Line {
-            reads: if rights & READS == 0 { NONE } else { name },
-            writes: if rights & WRITES == 0 || !is_back || !is_dirty { NONE } else { name },
+        Some(CachedLine {
+            reads: if rights & READS == 0 { NONE } else { tag },
+            writes: if rights & WRITES == 0 || !is_back || !is_dirty { NONE } else { tag },
             begins: window.place(address) as u32,
             memory: window.memory as u32,
         })
