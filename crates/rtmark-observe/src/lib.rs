@@ -4,7 +4,7 @@
 //! - [`Map`], [`Functions`] and [`Lines`] translate an address into the program's own terms: its
 //!   function from the symbols, its source line and the functions inlined there from the debug
 //!   information;
-//! - [`reason`] reports which of these a file lacks, and why;
+//! - [`missing_debug_info`] reports which of these a file lacks, and why;
 //! - [`member_of`] locates a structure's member by the debug information;
 //! - [`Calls`] tracks the call stack of each task and each handler;
 //! - [`landmarks`] are the only places at which a run needs to be examined for that: the rest of it
