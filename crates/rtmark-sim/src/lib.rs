@@ -70,6 +70,7 @@ mod memory;
 pub mod riscv;
 mod soc;
 mod state;
+mod superblock;
 mod timing;
 
 pub use debug::{Access, AccessKind, Advance, Bound, Elapsed, Instruction, TrialOutcome};

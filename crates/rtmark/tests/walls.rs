@@ -137,7 +137,7 @@ fn product(path: &Path) -> String {
 }
 
 /// The folders of the simulator, each of which may use those before it.
-const FOLDERS: [&str; 16] = [
+const FOLDERS: [&str; 17] = [
     "soc",
     "image",
     "isa",
@@ -151,6 +151,7 @@ const FOLDERS: [&str; 16] = [
     "exceptions",
     "engine",
     "debug",
+    "superblock",
     "riscv",
     "armr",
     "machine",

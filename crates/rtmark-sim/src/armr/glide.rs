@@ -3,8 +3,9 @@
 
 use super::core::Core;
 use super::cpu::psr;
-use super::graph::{LEAVE, NONE, NodeKey, Start, steps};
+use super::graph::{LEAVE, NONE, NodeKey, steps};
 use super::timing::{Outcome, demand, key};
+use crate::superblock::Start;
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +114,7 @@ impl Core {
                     }
                     (key, counts) = (exit.key, 0);
                 }
-            } else if graph.starts.get_mut(at as usize).is_some_and(Start::warms) {
+            } else if graph.starts.get_mut(at as usize).is_some_and(Start::count_execution) {
                 graph.form(at, pipeline);
                 continue;
             }

@@ -86,7 +86,7 @@ impl Core {
             if let Some(block) = graph.blocks.all.get_mut(start.block as usize)
                 && cycle + u64::from(block.most) <= horizon
             {
-                block.runs = block.runs.wrapping_add(1);
+                block.usage.runs = block.usage.runs.wrapping_add(1);
                 let block = *block;
                 let steps = graph.blocks.steps(&block);
                 let done = steps::run(steps, &graph.blocks.rare, hart, system);

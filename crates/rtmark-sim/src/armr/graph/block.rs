@@ -10,49 +10,13 @@ use super::{Edge, Graph, NONE, Node, NodeKey, select};
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::Op;
 use crate::armr::timing::{Flow, Pipeline, PredictionOutcome, key};
+use crate::superblock::{BlockUse, MAX_CALL_DEPTH, MAX_STEPS, Start, is_likely};
 
-/// Executions of a node outside of blocks before a block is formed there.
-const HEAT: u16 = 12;
-/// Executions of a node before forming a block is tried again, where it failed.
-const COOLED: u16 = 4096;
 /// The maximum number of instructions in a block.
 const LONGEST: u32 = 192;
 /// From this many instructions on, a block ends where it reaches its own beginning or another
 /// block.
 const ENOUGH: u32 = 64;
-/// The number of steps at which all blocks are discarded.
-const MOST_STEPS: usize = 1 << 18;
-/// The maximum number of nested calls whose returns a block predicts.
-const DEPTH: usize = 16;
-/// A block follows an edge that has been taken at least this many times out of [`OF`].
-const OFTEN: u32 = 7;
-const OF: u32 = 8;
-/// The number of early exits after which a block's usefulness is checked.
-const JUDGED: u32 = 64;
-/// The minimum number of executed instructions per early exit for a block to be kept.
-const WORTH: u64 = 20;
-
-/// The block that begins at a node, or the countdown to forming one.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// The block, or [`NONE`].
-    pub block: u32,
-    /// Executions left until a block is formed.
-    heat: u16,
-}
-
-impl Start {
-    pub const NEW: Self = Self { block: NONE, heat: HEAT };
-
-    /// Counts an execution of the node outside of blocks. Returns whether a block must be formed
-    /// now.
-    #[inline(always)]
-    pub const fn warms(&mut self) -> bool {
-        self.heat = self.heat.saturating_sub(1);
-        self.heat == 0 && self.block == NONE
-    }
-}
-
 /// The progress of a run at some point of a block, counted from the block's beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
@@ -78,11 +42,7 @@ pub struct Block {
     pub most: u32,
     /// The point after its last step.
     pub end: Point,
-    /// The executions and the early exits since the last check of its usefulness.
-    runs: u32,
-    early: u32,
-    /// Instructions executed in the runs that exited early.
-    done: u64,
+    pub usage: BlockUse,
 }
 
 /// The blocks of a graph.
@@ -189,7 +149,7 @@ impl Forming<'_> {
             self.append_plain(node, edge.key);
         }
         let is_call = matches!(it.op, Op::BranchLink | Op::BranchLinkExchange);
-        if is_call && u32::from(key) & key::JUMPS != 0 && self.links.len() < DEPTH {
+        if is_call && u32::from(key) & key::JUMPS != 0 && self.links.len() < MAX_CALL_DEPTH {
             let link = node.place.pc.wrapping_add(it.size.into());
             self.links.push((node.place.thumb, link));
         }
@@ -297,8 +257,8 @@ impl Graph {
         let likely = (0..node.edges.len()).filter(known).max_by_key(|at| node.hits[*at])?;
         let all = node.hits.iter().map(|hits| u32::from(*hits)).sum::<u32>();
         let is_only = (0..node.edges.len()).filter(known).count() == 1;
-        let is_likely = all > 0 && u32::from(node.hits[likely]) * OF >= all * OFTEN;
-        (is_only || is_likely || Self::converges(node)).then_some(likely)
+        (is_only || is_likely(node.hits[likely].into(), all) || Self::converges(node))
+            .then_some(likely)
     }
 
     /// Returns whether all edges of a node lead to the same next node in the same time.
@@ -340,7 +300,7 @@ impl Graph {
     /// Forms the block that begins at a node.
     #[inline(never)]
     pub fn form(&mut self, start: u32, pipeline: &Pipeline) {
-        if self.blocks.steps.len() >= MOST_STEPS {
+        if self.blocks.steps.len() >= MAX_STEPS {
             self.forget_blocks();
         }
         let mut blocks = std::mem::take(&mut self.blocks);
@@ -358,13 +318,13 @@ impl Graph {
             begun.block = blocks.all.len() as u32;
             let lines = (first_line as u32, blocks.lines.len() as u32);
             let (first, last) = (first as u32, blocks.steps.len() as u32);
-            let (runs, early, done) = (0, 0, 0);
-            blocks.all.push(Block { first, last, lines, seen: 0, most, end, runs, early, done });
+            let usage = BlockUse::default();
+            blocks.all.push(Block { first, last, lines, seen: 0, most, end, usage });
         } else {
             blocks.steps.truncate(first);
             blocks.points.truncate(first);
             blocks.lines.truncate(first_line);
-            begun.heat = COOLED;
+            begun.cool();
         }
         self.blocks = blocks;
     }
@@ -376,7 +336,7 @@ impl Graph {
             let here = forming.at;
             let begins = |node: u32| {
                 node == start
-                    || self.starts.get(node as usize).is_some_and(|start| start.block != NONE)
+                    || self.starts.get(node as usize).copied().is_some_and(Start::has_block)
             };
             if here.count >= LONGEST || here.count >= ENOUGH && begins(here.node) {
                 return most;
@@ -430,7 +390,7 @@ impl Graph {
         let start = self.starts.get(at as usize)?;
         let block = self.blocks.all.get_mut(start.block as usize)?;
         if block.seen == seen {
-            block.runs = block.runs.wrapping_add(1);
+            block.usage.runs = block.usage.runs.wrapping_add(1);
             return Some(start.block);
         }
         self.check_lines(at, seen, (arch, pipeline))
@@ -462,14 +422,7 @@ impl Graph {
     pub fn ended_early(&mut self, start: u32, at: &Point) {
         let Some(begun) = self.starts.get_mut(start as usize) else { return };
         let Some(block) = self.blocks.all.get_mut(begun.block as usize) else { return };
-        block.early += 1;
-        block.done += u64::from(at.count);
-        if block.early < JUDGED {
-            return;
-        }
-        let count = u64::from(block.runs) * u64::from(block.end.count) + block.done;
-        let is_worth = count >= u64::from(block.early) * WORTH;
-        (block.runs, block.early, block.done) = (0, 0, 0);
+        let is_worth = block.usage.record_early_exit(at.count, block.end.count);
         if !is_worth {
             *begun = Start::NEW;
             if let Some(node) = self.nodes.get_mut(at.node as usize) {

@@ -19,9 +19,9 @@ use super::control::CounterValues;
 use super::exec::{Arch, Effects};
 use super::isa::{Instruction, Op};
 use super::timing::{Flow, Moves, Passage, Pipeline, Place, key};
+use crate::superblock::Start;
 use crate::timing::memo::map::Map;
 use block::Blocks;
-pub use block::Start;
 
 /// Executes an instruction that issues in a given cycle. Returns the key of its outcome, or
 /// [`LEAVE`].

@@ -68,6 +68,19 @@ fn permits(
             && pipeline.windows.find(address).lets((address, bytes, unit), right, privileged)
 }
 
+/// Reads bytes from a known line in the RAM accessed most. `mode` is that of [`mode`].
+#[inline(always)]
+fn read_known<const N: usize>(
+    arch: &mut Arch,
+    pipeline: &Pipeline,
+    (address, mode): (u32, u32),
+    now: u64,
+) -> Option<[u8; N]> {
+    let memory = &pipeline.memory;
+    let is_known = memory.data.lines.at(address).reads == access_tag(address, N as u32, mode);
+    if is_known && memory.is_quiet(now) { arch.system.bus.ram_load(address) } else { None }
+}
+
 /// Reads bytes from memory if that does not wait. `mode` is that of [`mode`].
 #[inline(always)]
 pub fn read<const N: usize>(
@@ -76,14 +89,10 @@ pub fn read<const N: usize>(
     (address, mode): (u32, u32),
     now: u64,
 ) -> Option<[u8; N]> {
-    let memory = &pipeline.memory;
-    if memory.data.lines.at(address).reads == access_tag(address, N as u32, mode)
-        && memory.is_quiet(now)
-        && let Some(bytes) = arch.system.bus.ram_load(address)
-    {
-        return Some(bytes);
+    match read_known(arch, pipeline, (address, mode), now) {
+        Some(bytes) => Some(bytes),
+        None => read_elsewhere(arch, pipeline, address, now),
     }
-    read_elsewhere(arch, pipeline, address, now)
 }
 
 /// Reads bytes as [`read`] does, if they do not cross a boundary of 64 bits.
@@ -94,14 +103,11 @@ pub fn read_within<const N: usize>(
     (address, mode): (u32, u32),
     now: u64,
 ) -> Option<[u8; N]> {
-    let memory = &pipeline.memory;
-    if memory.data.lines.at(address).reads == access_tag(address, N as u32, mode)
-        && memory.is_quiet(now)
-        && let Some(bytes) = arch.system.bus.ram_load(address)
-    {
-        return Some(bytes);
+    match read_known(arch, pipeline, (address, mode), now) {
+        Some(bytes) => Some(bytes),
+        None if crosses(address, N as u32) => None,
+        None => read_elsewhere(arch, pipeline, address, now),
     }
-    if crosses(address, N as u32) { None } else { read_elsewhere(arch, pipeline, address, now) }
 }
 
 #[inline(never)]

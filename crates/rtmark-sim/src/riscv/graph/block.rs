@@ -7,49 +7,14 @@
 
 use super::super::isa::Op;
 use super::steps::{RareStep, Step};
-use super::{EDGES, Edge, Graph, LEAVE, NONE, Node};
+use super::{EDGES, Edge, Graph, LEAVE, Node};
+use crate::superblock::{BlockUse, MAX_CALL_DEPTH, MAX_STEPS, Start, is_likely};
 
-/// Executions of a node outside of blocks before a block is formed there.
-const HEAT: u16 = 12;
-/// Executions of a node before forming a block is tried again, where it failed.
-const COOLED: u16 = 4096;
 /// The maximum number of instructions in a block.
 const LONGEST: u32 = 128;
 /// From this many instructions on, a block ends where it reaches its own beginning or another
 /// block.
 const ENOUGH: u32 = 24;
-/// The number of steps at which all blocks are discarded.
-const MOST_STEPS: usize = 1 << 18;
-/// The maximum number of nested calls whose returns a block predicts.
-const DEPTH: usize = 16;
-/// A block follows an edge that has been taken at least this many times out of [`OF`].
-const OFTEN: u32 = 7;
-const OF: u32 = 8;
-/// The number of early exits after which a block's usefulness is checked.
-const JUDGED: u32 = 64;
-/// The minimum number of executed instructions per early exit for a block to be kept.
-const WORTH: u64 = 20;
-
-/// The block that begins at a node, or the countdown to forming one.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// The block, or [`NONE`].
-    pub block: u32,
-    /// Executions left until a block is formed.
-    heat: u16,
-}
-
-impl Start {
-    pub const NEW: Self = Self { block: NONE, heat: HEAT };
-
-    /// Counts an execution of the node outside of blocks. Returns whether a block must be formed
-    /// now.
-    pub const fn count_execution(&mut self) -> bool {
-        self.heat = self.heat.saturating_sub(1);
-        self.heat == 0 && self.block == NONE
-    }
-}
-
 /// The progress of a run at some point of a block, counted from the block's beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockPoint {
@@ -71,11 +36,7 @@ pub struct Block {
     /// The points after its two ends: branch not taken, branch taken. Both are the same if it does
     /// not end in a branch.
     pub ends: [BlockPoint; 2],
-    /// The executions and the early exits since the last check of its usefulness.
-    pub runs: u32,
-    early: u32,
-    /// Instructions executed in the runs that exited early.
-    done: u64,
+    pub usage: BlockUse,
 }
 
 /// The blocks of a graph.
@@ -133,8 +94,7 @@ impl BlockBuilder<'_> {
         let likely = (0..EDGES).filter(known).max_by_key(|way| node.hits[*way])?;
         let all = node.hits.iter().map(|hits| u32::from(*hits)).sum::<u32>();
         let is_only = (0..EDGES).filter(known).count() == 1;
-        let is_likely = all > 0 && u32::from(node.hits[likely]) * OF >= all * OFTEN;
-        (is_only || is_likely).then_some(likely)
+        (is_only || is_likely(node.hits[likely].into(), all)).then_some(likely)
     }
 
     fn push(&mut self, step: Step) {
@@ -187,7 +147,7 @@ impl BlockBuilder<'_> {
     fn push_link(&mut self, register: u8, link: u32) {
         if register != 0 {
             self.push(Step::constant(register, link));
-            if self.links.len() < DEPTH {
+            if self.links.len() < MAX_CALL_DEPTH {
                 self.links.push(link);
             }
         }
@@ -214,7 +174,7 @@ impl Graph {
     /// Forms the block that begins at a node.
     #[inline(never)]
     pub fn form(&mut self, start: u32) {
-        if self.blocks.steps.len() >= MOST_STEPS {
+        if self.blocks.steps.len() >= MAX_STEPS {
             self.blocks.clear();
             self.starts.fill(Start::NEW);
         }
@@ -229,13 +189,13 @@ impl Graph {
             if let Some(begun) = self.starts.get_mut(start as usize) {
                 begun.block = blocks.all.len() as u32;
             }
-            blocks.all.push(Block { first, last, most, ends, runs: 0, early: 0, done: 0 });
+            blocks.all.push(Block { first, last, most, ends, usage: BlockUse::default() });
         } else {
             blocks.steps.truncate(first as usize);
             blocks.points.truncate(first as usize);
             blocks.rare.truncate(rare);
             if let Some(begun) = self.starts.get_mut(start as usize) {
-                begun.heat = COOLED;
+                begun.cool();
             }
         }
         self.blocks = blocks;
@@ -246,7 +206,7 @@ impl Graph {
             let here = builder.at;
             let begins = |node: u32| {
                 node == start
-                    || self.starts.get(node as usize).is_some_and(|start| start.block != NONE)
+                    || self.starts.get(node as usize).copied().is_some_and(Start::has_block)
             };
             if here.count >= LONGEST || here.count >= ENOUGH && begins(here.node) {
                 return [here; 2];
@@ -280,14 +240,7 @@ impl Graph {
     pub fn record_early_exit(&mut self, start: u32, at: &BlockPoint) {
         let Some(begun) = self.starts.get_mut(start as usize) else { return };
         let Some(block) = self.blocks.all.get_mut(begun.block as usize) else { return };
-        block.early += 1;
-        block.done += u64::from(at.count);
-        if block.early < JUDGED {
-            return;
-        }
-        let count = u64::from(block.runs) * u64::from(block.ends[0].count) + block.done;
-        let is_worth = count >= u64::from(block.early) * WORTH;
-        (block.runs, block.early, block.done) = (0, 0, 0);
+        let is_worth = block.usage.record_early_exit(at.count, block.ends[0].count);
         if !is_worth {
             *begun = Start::NEW;
             if let Some(node) = self.nodes.get_mut(at.node as usize) {

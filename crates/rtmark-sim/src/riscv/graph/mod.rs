@@ -16,8 +16,9 @@ use super::isa::{Instruction, Op};
 use super::system::System;
 use super::timing::{Demand, PassageResult, memo};
 use crate::state::Landmarks;
+use crate::superblock::Start;
 use crate::timing::memo::map::Map;
-use block::{Blocks, Start};
+use block::Blocks;
 
 /// Executes an instruction. Returns the index of the edge that its node takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
