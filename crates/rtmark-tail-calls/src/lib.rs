@@ -1,20 +1,19 @@
 //! Turns calls that a WebAssembly function returns with into tail calls.
 //!
-//! The simulator's operations call each other, and never return before a block ends. Compilers for other
-//! targets turn such calls into jumps. LLVM's WebAssembly backend does so only if the call and its `return`
-//! are adjacent in its intermediate representation, which they are not in a function with more than one
-//! `return`: there each operation makes a frame, and checks the stack, for a call that needs neither.
+//! The simulator's operations end in calls of each other, and none returns before a block ends. Compilers for
+//! other targets turn such calls into jumps. LLVM's WebAssembly backend keeps nearly all of them as calls, even
+//! if tail calls are allowed: each operation then makes a frame that it does not need, and returns through all
+//! of them when the block ends.
 //!
-//! In the finished module, the two instructions are adjacent. `call X; return` and `return_call X` have the
-//! same meaning whenever X returns what the function returns (WebAssembly 3.0, 4.6.9, *Function
-//! reference instructions and tail calls*), and their encodings differ in the opcode's byte alone. So the
-//! module keeps its length, and everything in it keeps its place.
+//! In the finished module, such a call is followed by `return`. `call X; return` and `return_call X` have the
+//! same meaning if X returns what the function returns, and their encodings differ in the opcode's byte alone
+//! (tail calls, a part of WebAssembly 3.0). So the module keeps its length, and everything in it its place.
 
 use wasmparser::{BinaryReaderError, FuncType, FunctionBody, Operator, Parser, Payload, TypeRef};
 
-/// `call` as `return_call` (WebAssembly 3.0, 5.4.1).
+/// The opcode of `return_call`, as which `call` (0x10) can return.
 const RETURN_CALL: u8 = 0x12;
-/// `call_indirect` as `return_call_indirect`.
+/// The opcode of `return_call_indirect`, as which `call_indirect` (0x11) can return.
 const RETURN_CALL_INDIRECT: u8 = 0x13;
 
 /// Changes a module in place. Returns the number of calls that are tail calls now and were none before.
