@@ -87,33 +87,32 @@ static CORTEX_R5_HANDLER void handle_plain(void)
     handlers[acknowledged - CORTEX_R5_FIRST_SHARED]();
     CORTEX_R5_GICC_EOIR = acknowledged;
 }
+#define HANDLE_PLAIN() cortex_r5_handle_by(handle_plain)
 
+#else
+#define HANDLE_PLAIN() ((void)0)
 #endif
-
-static void run_plain(uint32_t interrupt)
-{
-#if __ARM_ARCH_PROFILE == 'R'
-    cortex_r5_handle_by(handle_plain);
-#endif
-    plain_handlers_enable(0);
-    plain_handlers_run(interrupt);
-}
 
 static void plain(void)
 {
-    run_plain(PLAIN);
+    HANDLE_PLAIN();
+    plain_handlers_enable(0);
+    plain_handlers_run(PLAIN);
 }
 RTMARK_SCENARIO("isr.round_trip", plain);
 RTMARK_SCENARIO("isr.return", plain);
 
 static void beside(void)
 {
-    run_plain(BESIDE);
+    HANDLE_PLAIN();
+    plain_handlers_enable(0);
+    plain_handlers_run(BESIDE);
 }
 RTMARK_SCENARIO("isr.tail_chain", beside);
 
 static void nested(void)
 {
-    run_plain(BELOW);
+    plain_handlers_enable(0);
+    plain_handlers_run(BELOW);
 }
 RTMARK_SCENARIO("isr.nested", nested);
