@@ -206,6 +206,24 @@ fn branch_prediction_of_a_cortex_r5_can_be_on() {
     }
 }
 
+/// Nothing is built for a load that a kernel says it lacks, or for a core that a kernel is not for.
+#[test]
+fn searches_of_loads_that_a_core_lacks_say_why() {
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["worst", "--load", "--soc", CORTEX_R5])
+        .env_remove("RTMARK_FIRMWARE")
+        .output()
+        .expect("rtmark runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    for why in [
+        "embassy has no mixed load on cortex-r5: Nothing preempts on this core",
+        "lilos has no mixed load on cortex-r5: lilos 1.3 is for Cortex-M only.",
+    ] {
+        assert!(stderr.contains(why), "{stderr}");
+    }
+}
+
 #[test]
 fn recalled_figures_equal_measured_ones() {
     let home = tempfile::tempdir().expect("a scratch folder");
