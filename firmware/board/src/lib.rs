@@ -3,7 +3,7 @@
 //!
 //! It takes the place that a HAL and a chip's own crate have in an application. There is no
 //! real HAL, because the scenarios use nothing of a chip but its core, and run on any. For the
-//! cores that are no Cortex-M, which QEMU has, it knows so much of the machine. It
+//! cores that are no Cortex-M, it also knows how they start, tick and are interrupted. It
 //! knows no kernel: how tasks are written, and what runs them, is each kernel's own.
 
 #![no_std]

@@ -161,7 +161,7 @@ fn default_handler() {
 
 /// Those of the interrupts that `rtmark worst` injects, where an image has no other one: they return at once.
 #[unsafe(no_mangle)]
-fn rtmark_injected() {}
+extern "Rust" fn rtmark_injected() {}
 
 #[unsafe(no_mangle)]
-fn rtmark_injected_too() {}
+extern "Rust" fn rtmark_injected_too() {}

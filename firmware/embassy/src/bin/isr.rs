@@ -6,7 +6,14 @@
 
 #![no_std]
 #![no_main]
-#![cfg_attr(cortex_r, expect(non_snake_case, reason = "handlers have their interrupts' names"))]
+#![cfg_attr(
+    cortex_r,
+    expect(
+        non_snake_case,
+        clippy::no_mangle_with_rust_abi,
+        reason = "handlers have their interrupts' names, and are called from Rust"
+    )
+)]
 
 #[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
@@ -69,7 +76,7 @@ fn above(spawner: Spawner) -> SendSpawner {
 }
 
 /// Counts what was handled, and tells who was interrupted.
-#[inline(always)]
+#[inline]
 fn handled() {
     HANDLED.increment();
     #[cfg(cortex_r)]

@@ -2,7 +2,14 @@
 
 #![no_std]
 #![no_main]
-#![cfg_attr(cortex_r, expect(non_snake_case, reason = "handlers have their interrupts' names"))]
+#![cfg_attr(
+    cortex_r,
+    expect(
+        non_snake_case,
+        clippy::no_mangle_with_rust_abi,
+        reason = "handlers have their interrupts' names, and are called from Rust"
+    )
+)]
 
 #[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
