@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use rtmark_model::Catalogue;
+use rtmark_model::{Catalogue, Scenario};
 use serde_json::Value;
 
 /// Runs `rtmark` with a store of this test's own; builds are kept from run to run.
@@ -43,6 +43,11 @@ impl Suite {
             .iter()
             .find(fits)
             .unwrap_or_else(|| panic!("{soc} {kernel} {scenario} has an answer"))
+    }
+
+    /// Whether the scenario was asked for.
+    fn asked(&self, scenario: &str) -> bool {
+        self.0.iter().any(|answer| answer["key"]["scenario"] == scenario)
     }
 
     /// The median of the steady samples, or the only sample; `None` when the kernel has said
@@ -184,13 +189,14 @@ fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
 fn no_kernel_is_below_the_floor_of_a_cortex_r5() {
     let scenarios = Catalogue::builtin().expect("good");
     let suite = &*CORTEX_R5_SUITE;
-    let compared = |kernel: &&&str| {
-        let both = |id| suite.least(CORTEX_R5, "floor", id).and(suite.least(CORTEX_R5, kernel, id));
-        scenarios.scenarios().iter().any(|scenario| both(scenario.id.as_str()).is_some())
-    };
+    let asked = scenarios.scenarios().iter().filter(|scenario| suite.asked(scenario.id.as_str()));
     let others = &CORTEX_R5_KERNELS[1..];
-    assert_eq!(others.iter().filter(compared).count(), others.len());
-    let below = below_the_floor(&[suite], &scenarios, &[CORTEX_R5], others);
+    for kernel in others {
+        let both = |id| suite.least(CORTEX_R5, "floor", id).and(suite.least(CORTEX_R5, kernel, id));
+        let compared = asked.clone().filter(|scenario| both(scenario.id.as_str()).is_some());
+        assert!(compared.count() > 50, "{kernel}");
+    }
+    let below = below_the_floor(&[suite], asked, &[CORTEX_R5], others);
     assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
 }
 
@@ -238,15 +244,15 @@ fn recalled_figures_equal_measured_ones() {
 
 /// What is cheaper than the floor in the same scenario, by the least samples of several
 /// measurements of the suite: those of one layout of the code, or of many.
-fn below_the_floor(
+fn below_the_floor<'a>(
     suites: &[&Suite],
-    scenarios: &Catalogue,
+    scenarios: impl Iterator<Item = &'a Scenario> + Clone,
     socs: &[&str],
     kernels: &[&str],
 ) -> Vec<String> {
     let mut below = Vec::new();
     for soc in socs {
-        for scenario in scenarios.scenarios().iter().filter(|s| s.no_multiple.is_none()) {
+        for scenario in scenarios.clone().filter(|scenario| scenario.no_multiple.is_none()) {
             let id = scenario.id.as_str();
             let least = |kernel| suites.iter().filter_map(|s| s.least(soc, kernel, id)).min();
             let Some(floor) = least("floor") else { continue };
@@ -262,7 +268,8 @@ fn below_the_floor(
 #[test]
 fn no_kernel_is_below_the_floor() {
     let scenarios = Catalogue::builtin().expect("good");
-    let below = below_the_floor(&[&*SUITE], &scenarios, &SOCS, &KERNELS[1..]);
+    let all = scenarios.scenarios().iter();
+    let below = below_the_floor(&[&*SUITE], all, &SOCS, &KERNELS[1..]);
     assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
 }
 
@@ -286,7 +293,7 @@ fn figures_below_the_floor_are_detected() {
     };
     let (equal, cold, low) = (suite(10, 10, 10), suite(10, 9, 12), suite(8, 11, 11));
     let below_the_floor = |suites: &[&Suite], scenarios: &Catalogue| {
-        below_the_floor(suites, scenarios, &SOCS, &KERNELS[1..])
+        below_the_floor(suites, scenarios.scenarios().iter(), &SOCS, &KERNELS[1..])
     };
     assert!(below_the_floor(&[&equal], &one).is_empty());
     let below = below_the_floor(&[&equal, &cold], &one);
