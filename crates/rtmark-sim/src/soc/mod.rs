@@ -451,7 +451,11 @@ mod tests {
         let of = |kind: &str, irq: &str| {
             Soc::from_toml(&good.replace("stm32-timer", kind).replace("irq = 28", irq))
         };
-        for (kind, irq) in [("rp2350-timer", "irq = [0, 1, 2, 3]"), ("nrf-rtc", "irq = 28")] {
+        for (kind, irq) in [
+            ("rp2350-timer", "irq = [0, 1, 2, 3]"),
+            ("nrf-rtc", "irq = 28"),
+            ("cadence-ttc", "irq = [26, 27, 28]"),
+        ] {
             let soc = of(kind, irq).unwrap_or_else(|error| panic!("{kind}: {error}"));
             assert!(soc.timer().is_some(), "{kind}");
         }

@@ -92,17 +92,15 @@ pub fn pick(it: &Instruction, condition: u8, inside_it: bool) -> Option<(Run, Ru
         Op::BranchLink | Op::BranchExchange | Op::BranchLinkExchange => {
             return Some((jump, leave));
         }
-        Op::IfThen
-        | Op::Hint(Hint::Nop | Hint::Yield | Hint::SendEvent | Hint::Debug | Hint::Preload) => {
-            nothing
-        }
+        Op::IfThen | Op::Hint(Hint::Nop | Hint::Yield | Hint::Debug | Hint::Preload) => nothing,
         Op::Saturate(_)
         | Op::Saturate16(_)
         | Op::Parallel(..)
         | Op::Saturating(_)
         | Op::Select
         | Op::Pack
-        | Op::Differences => plain,
+        | Op::Differences
+        | Op::Hint(Hint::SendEvent) => plain,
         Op::Float(op) => float(it, op)?,
         // The key of a skipped division also contains a duration, which `conditional` does not
         // supply.

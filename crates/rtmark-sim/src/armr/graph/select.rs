@@ -2,8 +2,8 @@
 
 use super::steps::{AFTER, ALL_FLAGS, BEFORE, Code, INDEXED, OFFSET, Step};
 use crate::armr::isa::op::{
-    Address, Alu, Bits, Index, Instruction, Multiply, Narrow, Offset, Op, Rights, SecondOperand,
-    Sign,
+    Address, Alu, Bits, Hint, Index, Instruction, Multiply, Narrow, Offset, Op, Rights,
+    SecondOperand, Sign,
 };
 use crate::armr::timing::key;
 
@@ -61,7 +61,11 @@ pub fn step(it: &Instruction, inside_it: bool, key: u32) -> Option<Step> {
 
 /// Returns whether an instruction does nothing even if its condition holds.
 pub const fn is_empty(it: &Instruction) -> bool {
-    matches!(it.op, Op::IfThen | Op::Hint(_) | Op::Branch)
+    match it.op {
+        Op::Hint(hint) => !matches!(hint, Hint::SendEvent),
+        Op::IfThen | Op::Branch => true,
+        _ => false,
+    }
 }
 
 fn data(it: &Instruction, alu: Alu, second: SecondOperand, sets: bool) -> Option<Step> {

@@ -10,7 +10,7 @@ use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Plan, Platform, Selection, input_file};
 use rtmark_sim::Image;
 
-use super::subject::{Subject, Workload};
+use super::subject::{Subject, Workload, no_load};
 use crate::cli::Verbosity;
 use crate::commands::inputs::InputArgs;
 use crate::config::Config;
@@ -112,8 +112,8 @@ impl Choice {
                 say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
             }
             let found = Subject::of_unit(&builder, unit, what)?;
-            if found.is_empty() && what == Workload::Load && !verbosity.quiet {
-                say(format!("note: {} has no mixed load", unit.kernel.manifest.id));
+            if let (Workload::Load, false, Some(why)) = (what, verbosity.quiet, no_load(unit)) {
+                say(format!("note: {why}"));
             }
             subjects.extend(found.into_iter().map(|it| Subject { inputs: inputs.clone(), ..it }));
         }
