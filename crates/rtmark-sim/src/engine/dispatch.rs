@@ -15,10 +15,10 @@ use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::perform::{
-    CheckPrediction, Dispatched, ExpectedIt, FetchLine, Followed, Hop, If, Plain, Shifted, Skip,
+    CheckPrediction, ExpectedIt, FetchLine, Followed, Hop, If, Shifted, Skip,
 };
 use crate::exec::operations::{self, PerOperation};
-use crate::exec::{Ending, Executing, Flow, Operation, Path, Paths};
+use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Path, Paths};
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;
@@ -41,14 +41,12 @@ impl OpFns {
     /// Returns the function of a micro-operation.
     fn function<M: Dispatched>(self) -> OpFn {
         if const { matches!(M::PATHS, Paths::Slow) } {
-            return run_slow::<M>;
+            return M::run_slow;
         }
-        if const { M::MAY_WRITE_SP } {
-            if self.with_stack_pointer {
-                return run::<M, OnFastPathWithSp>;
-            }
+        if const { M::MAY_WRITE_SP } && self.with_stack_pointer {
+            return M::run::<OnFastPathWithSp>;
         }
-        run::<M, OnFastPath>
+        M::run::<OnFastPath>
     }
 }
 
@@ -56,7 +54,58 @@ impl PerOperation for OpFns {
     type Item = OpFn;
 
     fn of<O: Operation>(self) -> OpFn {
-        self.function::<Plain<O>>()
+        self.function::<O>()
+    }
+}
+
+/// A micro-operation, as a type for which there are functions of dispatch.
+pub trait Dispatched: Sized {
+    /// The paths that it has.
+    const PATHS: Paths;
+    /// Whether its fast path has a variant that may write the stack pointer.
+    const MAY_WRITE_SP: bool = false;
+
+    /// Executes the step at which the cursor is.
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome;
+
+    /// Executes it on a fast path, and continues with the next step.
+    fn run<'a, P: OnPath>(
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        rest: Iter<'a, ScheduledOp>,
+    ) -> Ending {
+        run_fast::<Self, P>(state, pass, rest, |state, at| (at.step.next)(state, at.pass, at.rest))
+    }
+
+    /// Executes it on the fast path together with a second micro-operation, and continues with the next
+    /// step.
+    fn run_fused<'a, Second: Dispatched>(
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        rest: Iter<'a, ScheduledOp>,
+    ) -> Ending {
+        run_fast::<Self, OnFastPath>(state, pass, rest, |state, at| {
+            run_fast::<Second, OnFastPath>(state, at.pass, at.rest, |state, at| {
+                (at.step.next)(state, at.pass, at.rest)
+            })
+        })
+    }
+
+    /// Executes it on the slow path, and continues with the next step.
+    #[inline(never)]
+    fn run_slow<'a>(
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        mut rest: Iter<'a, ScheduledOp>,
+    ) -> Ending {
+        let Some(step) = rest.next() else { return end(state, pass, rest) };
+        let mut at = OpCursor { pass, step, rest, path: PhantomData::<OnSlowPath> };
+        let outcome = Self::perform(state, &mut at);
+        if outcome == Ok(Flow::Next) {
+            return (step.next)(state, at.pass, at.rest);
+        }
+        at.pass();
+        outcome.into()
     }
 }
 
@@ -221,12 +270,12 @@ impl MicroOp {
                 Some(shift) => shifted(slot, shift),
             },
             Kind::Followed => followed(slot.op),
-            Kind::ExpectedIt => run::<ExpectedIt, OnFastPath>,
+            Kind::ExpectedIt => ExpectedIt::run::<OnFastPath>,
             Kind::If(condition) => conditional(condition),
-            Kind::Hop => run::<Hop, OnFastPath>,
-            Kind::Skip => run::<Skip, OnFastPath>,
-            Kind::Line => run::<FetchLine, OnFastPath>,
-            Kind::CheckPrediction => run::<CheckPrediction, OnFastPath>,
+            Kind::Hop => Hop::run::<OnFastPath>,
+            Kind::Skip => Skip::run::<OnFastPath>,
+            Kind::Line => FetchLine::run::<OnFastPath>,
+            Kind::CheckPrediction => CheckPrediction::run::<OnFastPath>,
         }
     }
 }
@@ -238,7 +287,7 @@ macro_rules! shifted {
             let from = OpFns::of(slot);
             match (slot.op, shift) {
                 $((Op::$op, $shift) => from.function::<Shifted<operations::$op, $shift>>(),)*
-                _ => run_slow::<Plain<operations::Undefined>>,
+                _ => operations::Undefined::run_slow,
             }
         }
     };
@@ -254,8 +303,8 @@ macro_rules! followed {
         /// Returns the function of a followed branch.
         fn followed(op: Op) -> OpFn {
             match op {
-                $(Op::$op => run::<Followed<operations::$op>, OnFastPath>,)*
-                _ => run_slow::<Plain<operations::Undefined>>,
+                $(Op::$op => Followed::<operations::$op>::run::<OnFastPath>,)*
+                _ => operations::Undefined::run_slow,
             }
         }
     };
@@ -270,8 +319,8 @@ macro_rules! conditional {
         /// Returns the function of an if-converted IT.
         fn conditional(condition: u8) -> OpFn {
             match condition {
-                $($condition => run::<If<$condition>, OnFastPath>,)*
-                _ => run::<Skip, OnFastPath>,
+                $($condition => If::<$condition>::run::<OnFastPath>,)*
+                _ => Skip::run::<OnFastPath>,
             }
         }
     };
@@ -290,7 +339,7 @@ macro_rules! both {
     ($($sets:ident)*; $($shifts:ident $shift:literal)*; $($branch:ident)*; $($condition:literal)*) => {
         fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
             match (first.slot.op, first.known_shift()) {
-                $((Op::$sets, _) => branch_after::<Plain<operations::$sets>>(second),)*
+                $((Op::$sets, _) => branch_after::<operations::$sets>(second),)*
                 $((Op::$shifts, Some($shift)) => {
                     branch_after::<Shifted<operations::$shifts, $shift>>(second)
                 })*
@@ -300,12 +349,12 @@ macro_rules! both {
 
         fn branch_after<M: Dispatched>(second: &MicroOp) -> Option<OpFn> {
             Some(match (second.kind, second.slot.op) {
-                $((Kind::Plain, Op::$branch) => run_fused::<M, Plain<operations::$branch>>,)*
+                $((Kind::Plain, Op::$branch) => M::run_fused::<operations::$branch>,)*
                 $((Kind::Followed, Op::$branch) => {
-                    run_fused::<M, Followed<operations::$branch>>
+                    M::run_fused::<Followed<operations::$branch>>
                 })*
-                (Kind::ExpectedIt, _) => run_fused::<M, ExpectedIt>,
-                $((Kind::If($condition), _) => run_fused::<M, If<$condition>>,)*
+                (Kind::ExpectedIt, _) => M::run_fused::<ExpectedIt>,
+                $((Kind::If($condition), _) => M::run_fused::<If<$condition>>,)*
                 _ => return None,
             })
         }
@@ -317,25 +366,6 @@ both! {
     MovsX 0 MovsX 1;
     Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble;
     0 1 2 3 4 5 8 9 10 11 12 13
-}
-
-fn run_fused<'a, M: Dispatched, N: Dispatched>(
-    state: &mut State,
-    pass: &mut Cursor<'a>,
-    rest: Iter<'a, ScheduledOp>,
-) -> Ending {
-    run_fast::<M, OnFastPath>(state, pass, rest, |state, at| {
-        run::<N, OnFastPath>(state, at.pass, at.rest)
-    })
-}
-
-#[inline(always)]
-fn run<'a, M: Dispatched, P: OnPath>(
-    state: &mut State,
-    pass: &mut Cursor<'a>,
-    rest: Iter<'a, ScheduledOp>,
-) -> Ending {
-    run_fast::<M, P>(state, pass, rest, |state, at| (at.step.next)(state, at.pass, at.rest))
 }
 
 /// Executes a micro-operation on the fast path, and continues with `next` if it completes.
@@ -352,30 +382,13 @@ fn run_fast<'a, M: Dispatched, P: OnPath>(
     match M::perform(state, &mut at) {
         Ok(Flow::Next) => next(state, at),
         Ok(Flow::SlowPath) if const { matches!(M::PATHS, Paths::Both) } => {
-            run_slow::<M>(state, at.pass, all)
+            M::run_slow(state, at.pass, all)
         }
         outcome => {
             at.pass();
             outcome.into()
         }
     }
-}
-
-/// Executes a micro-operation on the slow path, and continues with the next step.
-#[inline(never)]
-fn run_slow<'a, M: Dispatched>(
-    state: &mut State,
-    pass: &mut Cursor<'a>,
-    mut rest: Iter<'a, ScheduledOp>,
-) -> Ending {
-    let Some(step) = rest.next() else { return end(state, pass, rest) };
-    let mut at = OpCursor { pass, step, rest, path: PhantomData::<OnSlowPath> };
-    let outcome = M::perform(state, &mut at);
-    if outcome == Ok(Flow::Next) {
-        return (step.next)(state, at.pass, at.rest);
-    }
-    at.pass();
-    outcome.into()
 }
 
 /// Ends a pass after its last step.

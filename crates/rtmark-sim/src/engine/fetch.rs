@@ -42,10 +42,7 @@ impl State {
     /// Enters the line of a block's next instruction, if one look shows how. Returns whether it
     /// did.
     #[inline(always)]
-    pub(crate) fn try_fetch_next_fast<P: OnPath>(
-        &mut self,
-        at: &mut OpCursor<'_, '_, P>,
-    ) -> bool {
+    pub(crate) fn try_fetch_next_fast<P: OnPath>(&mut self, at: &mut OpCursor<'_, '_, P>) -> bool {
         let memory = self.lines.near_mut();
         let (line, now, deadline) = (at.slot(), at.now(), self.deadline);
         let enters = memory.try_enter_fast(line.aux, now, |waits| at.wait(waits, deadline));

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
-use crate::engine::dispatch::{Following, OnPath, OpCursor, OpFn};
+use crate::engine::dispatch::{Dispatched, Following, OnPath, OpCursor, OpFn};
 use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Paths};
 use crate::isa::{Group, Slot};
 use crate::state::{ProgramPoint, State};
@@ -48,20 +48,7 @@ impl State {
     }
 }
 
-/// What a function of dispatch executes, as a type with which that function is parametrized. The constants are
-/// those of [`Operation`].
-pub trait Dispatched {
-    const PATHS: Paths;
-    const MAY_WRITE_SP: bool = false;
-
-    /// Executes the micro-operation at which the cursor is.
-    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome;
-}
-
-/// An operation.
-pub struct Plain<O>(PhantomData<O>);
-
-impl<O: Operation> Dispatched for Plain<O> {
+impl<O: Operation> Dispatched for O {
     const PATHS: Paths = O::PATHS;
     const MAY_WRITE_SP: bool = O::MAY_WRITE_SP;
 

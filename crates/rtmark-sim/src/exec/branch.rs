@@ -2,6 +2,8 @@
 //!
 //! The engine may follow a branch to its expected target; [`Executing`] tells whether it does.
 
+#![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
+
 use super::datum::Datum;
 use super::transfer::Address;
 use super::{ExecContext, Executing, Flow, Outcome};
@@ -100,11 +102,7 @@ pub fn add_pc<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome 
 }
 
 /// LDR to the program counter.
-pub fn load_pc(
-    state: &mut State,
-    s: &Slot,
-    mode: impl Fn(&Cpu, &Slot) -> Address,
-) -> Outcome {
+pub fn load_pc(state: &mut State, s: &Slot, mode: impl Fn(&Cpu, &Slot) -> Address) -> Outcome {
     state.within(|state, at| {
         let address = mode(&state.cpu, s);
         let target = state.read::<u32>(at, address.at)?;

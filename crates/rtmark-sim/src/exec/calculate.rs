@@ -3,6 +3,8 @@
 //! Those that always complete see nothing but the registers. How long a multiplication or division takes
 //! depends on its operands, so these report them.
 
+#![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
+
 use super::alu::{self, shift_some};
 use super::{ExecContext, Executing, Flow, Outcome};
 use crate::arch::armm::registers::Cpu;

@@ -18,22 +18,42 @@
 //! `E` is [`Executing`]. Where the stack pointer may be written, the fast path has a variant for it, and
 //! bodies write registers with [`Executing::set`].
 
-#![expect(clippy::wildcard_imports, reason = "the list names everything that these modules define")]
-
-use super::alu::arithmetic::*;
-use super::alu::kind::*;
-use super::alu::logic::*;
-use super::alu::part::*;
+use super::alu::arithmetic::{adc, add, rsb, sbc, sub};
+use super::alu::kind::{ASR, LSL, LSR, ROR};
+use super::alu::logic::{and, bic, eor, mov, mvn, orn, orr};
+use super::alu::part::{
+    signed_byte, signed_half, swap_bytes_of_halves, swap_bytes_of_signed_half, unsigned_byte,
+    unsigned_half,
+};
 use super::alu::{product, quotient, saturate_signed, saturate_unsigned};
-use super::branch::condition::*;
-use super::branch::*;
-use super::calculate::*;
-use super::dsp::*;
+use super::branch::condition::{
+    always, cc, cs, eq, ge, gt, hi, is_nonzero, is_zero, le, ls, lt, mi, ne, pl, vc, vs,
+};
+use super::branch::{
+    add_pc, bl, blx, branch_if, bx, compare_and_branch, load_pc, mov_pc, table_branch,
+};
+use super::calculate::{
+    bfc, bfi, binary, compare, compare_negative, divide, extend, extend_add, immediate, logical,
+    logical_s, mov_any, movt, muls, multiply_accumulate, multiply_accumulate_long, multiply_long,
+    register, reverse_subtract_s, saturate, sbfx, shift, shift_s, shifted, subtract_s, sum, sum_s,
+    test, ubfx, unary,
+};
+use super::dsp::{
+    absolute_differences, accumulator, bottom_top, dual_multiply, dual_multiply_accumulate,
+    dual_multiply_accumulate_long, extend_halves, first, multiply_accumulate_halves,
+    multiply_accumulate_halves_long, multiply_accumulate_with_half, multiply_halves, multiply_high,
+    multiply_with_half, nothing, pack_halves, parallel, product_only, saturate_halves, saturating,
+    saturating_doubled, sel, top_bottom, umaal,
+};
 use super::float::{Quiet, compute, operand, zero};
 use super::memory::Side;
-use super::secure::*;
-use super::system::*;
-use super::transfer::*;
+use super::secure::{blxns, bxns, guarded, sg, tt};
+use super::system::{cps, it, mrs, msr, nop, raise, sev};
+use super::transfer::{
+    clear_exclusive, indexed, literal, load, load_acquire, load_exclusive, load_list, load_literal,
+    load_pair, load_pair_anywhere, load_unprivileged, offset, post_indexed, pre_indexed, store,
+    store_exclusive, store_list, store_pair, store_release, store_unprivileged,
+};
 use super::{Executing, Flow, Outcome, Paths, float, fp};
 use crate::arch::armm::trap::Trap;
 use crate::arch::float::{Double, Single};
@@ -60,25 +80,36 @@ pub trait PerOperation {
 }
 
 macro_rules! operations {
-    ($($paths:ident {
+    ($($(#[$doc:meta])* $section:ident: $paths:ident {
         $($op:ident => $($body:ident)::+ $(::<$type:ty>)? ($($argument:expr),*);)*
     })*) => {
-        $($(
-            #[doc = concat!("What [`Op::", stringify!($op), "`] does.")]
-            #[derive(Clone, Copy, Debug)]
-            pub enum $op {}
+        $(
+            pub use self::$section::*;
 
-            impl Operation for $op {
-                const OP: Op = Op::$op;
-                const PATHS: Paths = paths!($paths);
-                const MAY_WRITE_SP: bool = may_write_sp!($paths);
+            // The compiler translates what has parameters with the module of the type that it is for. So a
+            // change of one body affects only sections with operations that have it.
+            $(#[$doc])*
+            mod $section {
+                use super::*;
 
-                #[inline(always)]
-                fn execute<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
-                    call!($paths [$($body)::+] [$($type)?] (state, s, at) ($($argument),*))
-                }
+                $(
+                    #[doc = concat!("What [`Op::", stringify!($op), "`] does.")]
+                    #[derive(Clone, Copy, Debug)]
+                    pub enum $op {}
+
+                    impl Operation for $op {
+                        const OP: Op = Op::$op;
+                        const PATHS: Paths = paths!($paths);
+                        const MAY_WRITE_SP: bool = may_write_sp!($paths);
+
+                        #[inline(always)]
+                        fn execute<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
+                            call!($paths [$($body)::+] [$($type)?] (state, s, at) ($($argument),*))
+                        }
+                    }
+                )*
             }
-        )*)*
+        )*
 
         /// Returns the item of a family for an operation.
         pub fn pick<P: PerOperation>(op: Op, from: P) -> P::Item {
@@ -144,8 +175,9 @@ macro_rules! call {
 }
 
 operations! {
-    // Bitwise operations. The second operand is an immediate, a register, or a shifted register.
-    fast {
+    /// Bitwise operations, comparisons and shifts. The second operand is an immediate, a register, or a
+    /// register shifted by an immediate.
+    bitwise: fast {
         AndI => logical(immediate, and);
         AndsI => logical_s(immediate, and);
         OrrI => logical(immediate, orr);
@@ -212,8 +244,8 @@ operations! {
         RorsR => shift_s(ROR);
     }
 
-    // Moves, additions and subtractions, whose destination may be the stack pointer.
-    fast_with_sp {
+    /// Moves, additions and subtractions.
+    arithmetic: fast_with_sp {
         MovI => mov_any(immediate);
         MovR => mov_any(register);
 
@@ -251,8 +283,8 @@ operations! {
         RsbsX => reverse_subtract_s(shifted);
     }
 
-    // Bit fields, extensions, saturation, multiplication.
-    fast {
+    /// Bit fields, extensions, saturation and multiplication.
+    bits: fast {
         Movt => movt();
         Bfi => bfi();
         Bfc => bfc();
@@ -279,8 +311,8 @@ operations! {
         Mls => multiply_accumulate(u32::wrapping_sub);
     }
 
-    // Long multiplication and division, which take a time that depends on the operands.
-    both {
+    /// Long multiplication and division, whose time depends on the operands.
+    long: both {
         Umull => multiply_long(product::unsigned);
         Smull => multiply_long(product::signed);
         Umlal => multiply_accumulate_long(product::unsigned);
@@ -289,8 +321,8 @@ operations! {
         Sdiv => divide(quotient::signed);
     }
 
-    // The DSP extension.
-    fast {
+    /// The DSP extension.
+    media: fast {
         Parallel => parallel();
         Sel => sel();
         Usad8 => absolute_differences(nothing);
@@ -324,9 +356,8 @@ operations! {
         Umaal => umaal();
     }
 
-    // Loads and stores of one register. What is loaded may be the stack pointer, and so may a base that is
-    // written back.
-    both_with_sp {
+    /// Loads and stores of one register.
+    transfer: both_with_sp {
         LdrI => load::<u32>(offset);
         LdrbI => load::<u8>(offset);
         LdrhI => load::<u16>(offset);
@@ -368,7 +399,9 @@ operations! {
         Ldrexb => load_exclusive::<u8>();
         Ldrexh => load_exclusive::<u16>();
     }
-    both {
+
+    /// Loads and stores of several registers, and exclusive stores.
+    lists: both {
         Strex => store_exclusive::<u32>();
         Strexb => store_exclusive::<u8>();
         Strexh => store_exclusive::<u16>();
@@ -381,7 +414,9 @@ operations! {
         Ldrd => load_pair();
         Strd => store_pair();
     }
-    slow {
+
+    /// Loads and stores that compiled code rarely executes.
+    rare_transfer: slow {
         LdrdLit => load_pair_anywhere(literal);
         Ldrt => load_unprivileged::<u32>();
         Ldrbt => load_unprivileged::<u8>();
@@ -396,8 +431,8 @@ operations! {
         Clrex => clear_exclusive();
     }
 
-    // Branches.
-    both {
+    /// Branches.
+    branch: both {
         B => branch_if(always);
         Beq => branch_if(eq);
         Bne => branch_if(ne);
@@ -421,7 +456,9 @@ operations! {
         MovPc => mov_pc();
         AddPc => add_pc();
     }
-    slow {
+
+    /// Branches to a target in memory.
+    rare_branch: slow {
         LdrPcI => load_pc(offset);
         LdrPcR => load_pc(indexed);
         LdrPcPre => load_pc(pre_indexed);
@@ -431,8 +468,8 @@ operations! {
         Tbh => table_branch::<u16>();
     }
 
-    // Hints, barriers and the core itself.
-    fast {
+    /// Hints and barriers. With one core and strongly ordered memory, barriers only take time.
+    hint: fast {
         Nop => nop();
         Yield => nop();
         Pld => nop();
@@ -440,12 +477,16 @@ operations! {
         Dsb => nop();
         Isb => nop();
     }
-    both {
+
+    /// Special registers.
+    special: both {
         Mrs => mrs();
         Msr => msr();
         Cps => cps();
     }
-    slow {
+
+    /// Instructions that change how the core continues.
+    system: slow {
         It => it();
         Sev => sev();
         Wfe => raise(Trap::WaitForEvent);
@@ -463,8 +504,8 @@ operations! {
         Blxns => blxns();
     }
 
-    // The floating-point extension: transfers, loads and stores.
-    both {
+    /// The floating-point extension: transfers, loads and stores.
+    float_transfer: both {
         VmovToCore => fp::transfer(fp::to_core);
         VmovFromCore => fp::transfer(fp::from_core);
         VmovPairToCore => fp::transfer(fp::pair_to_core);
@@ -475,15 +516,17 @@ operations! {
         VldrLit => fp::load_literal();
         Vstr => fp::store();
     }
-    slow {
+
+    /// The floating-point extension: loads and stores of several registers, and of the state.
+    float_lists: slow {
         Vldm => fp::move_words();
         Vstm => fp::move_words();
         Vlstm => fp::leave_state();
         Vlldm => fp::take_state();
     }
 
-    // Single precision.
-    both {
+    /// Single precision.
+    single: both {
         Vadd => float::quick(compute::fast_add, compute::add);
         Vsub => float::quick(compute::fast_subtract, compute::subtract);
         Vmul => float::quick(compute::fast_multiply, compute::multiply);
@@ -503,7 +546,9 @@ operations! {
         VcvtFromInt => float::quick(compute::never, |to, [_, _, m], s| compute::from_integer(to, m, s));
         VcvtToInt => float::quick(compute::never, |to, [d, _, m], s| compute::to_integer(to, m, s, d));
     }
-    slow {
+
+    /// Single precision, without a fast form.
+    rare_single: slow {
         Vnmul => float::arithmetic::<Single>(compute::multiply_negated);
         Vnmla => float::arithmetic::<Single>(compute::negated_multiply_then_add);
         Vnmls => float::arithmetic::<Single>(compute::negated_multiply_then_subtract);
@@ -519,8 +564,8 @@ operations! {
         Vsel => float::select::<Single>();
     }
 
-    // Double precision.
-    slow {
+    /// Double precision.
+    double: slow {
         VaddD => float::arithmetic::<Double>(compute::add);
         VsubD => float::arithmetic::<Double>(compute::subtract);
         VmulD => float::arithmetic::<Double>(compute::multiply);

@@ -5,6 +5,8 @@
 //! BX and BLX if the address selects Secure state, and a SecureFault otherwise; and TT finds everything
 //! Secure.
 
+#![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
+
 use super::{Flow, Outcome};
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::Trap;

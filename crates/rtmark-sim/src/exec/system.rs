@@ -1,9 +1,9 @@
 //! Instructions that access the core itself (DDI 0403, B5.2).
 
+#![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
+
 use super::{ExecContext, Executing, Flow, Outcome};
-use crate::arch::armm::registers::{
-    CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL, Cpu,
-};
+use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL, Cpu};
 use crate::arch::armm::trap::Trap;
 use crate::isa::Slot;
 use crate::state::State;

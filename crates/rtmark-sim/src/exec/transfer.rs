@@ -142,12 +142,7 @@ fn store_anywhere<D: Datum>(
 
 /// LDM and POP, which jump if they load the program counter.
 #[inline(always)]
-pub fn load_list<E: Executing>(
-    state: &mut State,
-    s: &Slot,
-    at: &mut E,
-    side: Side,
-) -> Outcome {
+pub fn load_list<E: Executing>(state: &mut State, s: &Slot, at: &mut E, side: Side) -> Outcome {
     let base = Base::of(s, side);
     if let Some(last) = state.load_registers(s.imm, base) {
         if s.imm >> 15 == 0 || at.follows(last) {
@@ -266,11 +261,7 @@ fn load_exclusive_anywhere<D: Datum>(state: &mut State, s: &Slot) -> Outcome {
 
 /// STREX, STREXB and STREXH.
 #[inline(always)]
-pub fn store_exclusive<D: Datum, E: Executing>(
-    state: &mut State,
-    s: &Slot,
-    at: &mut E,
-) -> Outcome {
+pub fn store_exclusive<D: Datum, E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
     let (address, value) = (offset(&state.cpu, s).at, state.cpu.get(s.a));
     if state.exclusive && D::store_quickly(state, address, value) {
         state.cpu.set(s.d, 0);
@@ -299,6 +290,7 @@ fn store_exclusive_anywhere<D: Datum>(state: &mut State, s: &Slot) -> Outcome {
 }
 
 /// CLREX.
+#[expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
 pub fn clear_exclusive(state: &mut State, _: &Slot) -> Outcome {
     state.exclusive = false;
     Ok(Flow::Next)
@@ -330,9 +322,8 @@ pub fn store_release(state: &mut State, s: &Slot) -> Outcome {
 /// LDRT and the other unprivileged loads, which are checked as unprivileged code's.
 pub fn load_unprivileged<D: Datum>(state: &mut State, s: &Slot) -> Outcome {
     let address = offset(&state.cpu, s).at;
-    let value = state.access_as(true, |state| {
-        state.within(|state, at| state.read::<D>(at, address))
-    })?;
+    let value =
+        state.access_as(true, |state| state.within(|state, at| state.read::<D>(at, address)))?;
     state.cpu.set_any(s.d, value);
     Ok(Flow::Next)
 }
@@ -340,8 +331,7 @@ pub fn load_unprivileged<D: Datum>(state: &mut State, s: &Slot) -> Outcome {
 /// STRT and the other unprivileged stores.
 pub fn store_unprivileged<D: Datum>(state: &mut State, s: &Slot) -> Outcome {
     let (address, value) = (offset(&state.cpu, s).at, state.cpu.get(s.d));
-    state.access_as(true, |state| {
-        state.within(|state, at| state.write::<D>(at, address, value))
-    })?;
+    state
+        .access_as(true, |state| state.within(|state, at| state.write::<D>(at, address, value)))?;
     Ok(Flow::Next)
 }

@@ -257,5 +257,9 @@ pub fn from_word<F: Precision>(
 
 /// VCVTB and VCVTT between a half-precision number, in either half of a single register, and another.
 pub fn convert_half<F: Precision>(state: &mut State, s: &Slot) -> Outcome {
-    if s.aux & 2 == 0 { from_word::<F>(state, s, from_half) } else { to_word::<F>(state, s, to_half) }
+    if s.aux & 2 == 0 {
+        from_word::<F>(state, s, from_half)
+    } else {
+        to_word::<F>(state, s, to_half)
+    }
 }
