@@ -40,10 +40,10 @@ impl OpFns {
 
     /// Returns the function of a micro-operation.
     fn function<M: Dispatched>(self) -> OpFn {
-        if const { matches!(M::PATHS, Paths::Slow) } {
+        if const { !M::PATHS.has_fast() } {
             return M::run_slow;
         }
-        if const { M::MAY_WRITE_SP } && self.with_stack_pointer {
+        if const { M::PATHS.has_sp() } && self.with_stack_pointer {
             return M::run::<OnFastPathWithSp>;
         }
         M::run::<OnFastPath>
@@ -62,8 +62,6 @@ impl PerOperation for OpFns {
 pub trait Dispatched: Sized {
     /// The paths that it has.
     const PATHS: Paths;
-    /// Whether its fast path has a variant that may write the stack pointer.
-    const MAY_WRITE_SP: bool = false;
 
     /// Executes the step at which the cursor is.
     fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome;
@@ -381,9 +379,7 @@ fn run_fast<'a, M: Dispatched, P: OnPath>(
     let mut at = OpCursor { pass, step, rest, path: PhantomData };
     match M::perform(state, &mut at) {
         Ok(Flow::Next) => next(state, at),
-        Ok(Flow::SlowPath) if const { matches!(M::PATHS, Paths::Both) } => {
-            M::run_slow(state, at.pass, all)
-        }
+        Ok(Flow::SlowPath) if const { M::PATHS.has_slow() } => M::run_slow(state, at.pass, all),
         outcome => {
             at.pass();
             outcome.into()

@@ -50,7 +50,6 @@ impl State {
 
 impl<O: Operation> Dispatched for O {
     const PATHS: Paths = O::PATHS;
-    const MAY_WRITE_SP: bool = O::MAY_WRITE_SP;
 
     #[inline(always)]
     fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
@@ -63,7 +62,6 @@ pub struct Shifted<O, const KIND: u32>(PhantomData<O>);
 
 impl<O: Operation, const KIND: u32> Dispatched for Shifted<O, KIND> {
     const PATHS: Paths = O::PATHS;
-    const MAY_WRITE_SP: bool = O::MAY_WRITE_SP;
 
     #[inline(always)]
     fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {

@@ -91,13 +91,32 @@ pub enum Path {
     Slow,
 }
 
-/// The paths that an operation has.
+/// The paths that an operation has. *With SP* adds a variant of the fast path that may write the stack pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paths {
     /// It always completes on the fast path.
     Fast,
+    FastWithSp,
     /// The fast path completes it or changes nothing; then the slow path executes it.
     Both,
+    BothWithSp,
     /// It always needs the slow path.
     Slow,
+}
+
+impl Paths {
+    /// Returns whether there is a fast path.
+    pub const fn has_fast(self) -> bool {
+        !matches!(self, Self::Slow)
+    }
+
+    /// Returns whether there is a slow path.
+    pub const fn has_slow(self) -> bool {
+        !matches!(self, Self::Fast | Self::FastWithSp)
+    }
+
+    /// Returns whether the fast path has a variant that may write the stack pointer.
+    pub const fn has_sp(self) -> bool {
+        matches!(self, Self::FastWithSp | Self::BothWithSp)
+    }
 }

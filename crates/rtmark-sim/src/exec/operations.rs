@@ -9,11 +9,11 @@
 //!
 //! | paths | parameters | |
 //! |---|---|---|
-//! | `fast` | `&mut Cpu, &Slot` | calculates with registers, and always completes |
-//! | `fast_with_sp` | `&mut Cpu, &Slot, &E` | the same; the destination may be the stack pointer |
-//! | `both` | `&mut State, &Slot, &mut E` | returns [`Flow::SlowPath`] from the fast path if that cannot complete it, and has changed nothing then |
-//! | `both_with_sp` | `&mut State, &Slot, &mut E` | the same; the destination or base may be the stack pointer |
-//! | `slow` | `&mut State, &Slot` | sees the complete state, brought up to date |
+//! | `Fast` | `&mut Cpu, &Slot` | calculates with registers, and always completes |
+//! | `FastWithSp` | `&mut Cpu, &Slot, &E` | the same; the destination may be the stack pointer |
+//! | `Both` | `&mut State, &Slot, &mut E` | returns [`Flow::SlowPath`] from the fast path if that cannot complete it, and has changed nothing then |
+//! | `BothWithSp` | `&mut State, &Slot, &mut E` | the same; the destination or base may be the stack pointer |
+//! | `Slow` | `&mut State, &Slot` | sees the complete state, brought up to date |
 //!
 //! `E` is [`Executing`]. Where the stack pointer may be written, the fast path has a variant for it, and
 //! bodies write registers with [`Executing::set`].
@@ -64,8 +64,6 @@ use crate::state::State;
 pub trait Operation {
     const OP: Op;
     const PATHS: Paths;
-    /// Whether the fast path has a variant that may write the stack pointer.
-    const MAY_WRITE_SP: bool;
 
     /// Executes the operation with the operands of a slot.
     fn execute<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome;
@@ -99,8 +97,7 @@ macro_rules! operations {
 
                     impl Operation for $op {
                         const OP: Op = Op::$op;
-                        const PATHS: Paths = paths!($paths);
-                        const MAY_WRITE_SP: bool = may_write_sp!($paths);
+                        const PATHS: Paths = Paths::$paths;
 
                         #[inline(always)]
                         fn execute<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
@@ -120,54 +117,24 @@ macro_rules! operations {
     };
 }
 
-macro_rules! paths {
-    (fast) => {
-        Paths::Fast
-    };
-    (fast_with_sp) => {
-        Paths::Fast
-    };
-    (both) => {
-        Paths::Both
-    };
-    (both_with_sp) => {
-        Paths::Both
-    };
-    (slow) => {
-        Paths::Slow
-    };
-}
-
-macro_rules! may_write_sp {
-    (fast_with_sp) => {
-        true
-    };
-    (both_with_sp) => {
-        true
-    };
-    ($paths:ident) => {
-        false
-    };
-}
-
 /// Calls a body with what it receives. The last type parameter of bodies with both paths is `E`.
 macro_rules! call {
-    (fast [$($body:tt)+] [] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {{
+    (Fast [$($body:tt)+] [] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {{
         let _ = $at;
         $($body)+(&mut $state.cpu, $s $(, $argument)*);
         Ok(Flow::Next)
     }};
-    (fast_with_sp [$($body:tt)+] [] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {{
+    (FastWithSp [$($body:tt)+] [] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {{
         $($body)+(&mut $state.cpu, $s, &*$at $(, $argument)*);
         Ok(Flow::Next)
     }};
-    (both [$($body:tt)+] [$($type:ty)?] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {
+    (Both [$($body:tt)+] [$($type:ty)?] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {
         $($body)+::<$($type,)? _>($state, $s, $at $(, $argument)*)
     };
-    (both_with_sp $($call:tt)+) => {
-        call!(both $($call)+)
+    (BothWithSp $($call:tt)+) => {
+        call!(Both $($call)+)
     };
-    (slow [$($body:tt)+] [$($type:ty)?] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {{
+    (Slow [$($body:tt)+] [$($type:ty)?] ($state:ident, $s:ident, $at:ident) ($($argument:expr),*)) => {{
         let body: fn(&mut State, &Slot) -> Outcome =
             |state, s| $($body)+$(::<$type>)?(state, s $(, $argument)*);
         $at.complete($state, $s, body)
@@ -177,7 +144,7 @@ macro_rules! call {
 operations! {
     /// Bitwise operations, comparisons and shifts. The second operand is an immediate, a register, or a
     /// register shifted by an immediate.
-    bitwise: fast {
+    bitwise: Fast {
         AndI => logical(immediate, and);
         AndsI => logical_s(immediate, and);
         OrrI => logical(immediate, orr);
@@ -245,7 +212,7 @@ operations! {
     }
 
     /// Moves, additions and subtractions.
-    arithmetic: fast_with_sp {
+    arithmetic: FastWithSp {
         MovI => mov_any(immediate);
         MovR => mov_any(register);
 
@@ -284,7 +251,7 @@ operations! {
     }
 
     /// Bit fields, extensions, saturation and multiplication.
-    bits: fast {
+    bits: Fast {
         Movt => movt();
         Bfi => bfi();
         Bfc => bfc();
@@ -312,7 +279,7 @@ operations! {
     }
 
     /// Long multiplication and division, whose time depends on the operands.
-    long: both {
+    long: Both {
         Umull => multiply_long(product::unsigned);
         Smull => multiply_long(product::signed);
         Umlal => multiply_accumulate_long(product::unsigned);
@@ -322,7 +289,7 @@ operations! {
     }
 
     /// The DSP extension.
-    media: fast {
+    media: Fast {
         Parallel => parallel();
         Sel => sel();
         Usad8 => absolute_differences(nothing);
@@ -357,7 +324,7 @@ operations! {
     }
 
     /// Loads and stores of one register.
-    transfer: both_with_sp {
+    transfer: BothWithSp {
         LdrI => load::<u32>(offset);
         LdrbI => load::<u8>(offset);
         LdrhI => load::<u16>(offset);
@@ -401,7 +368,7 @@ operations! {
     }
 
     /// Loads and stores of several registers, and exclusive stores.
-    lists: both {
+    lists: Both {
         Strex => store_exclusive::<u32>();
         Strexb => store_exclusive::<u8>();
         Strexh => store_exclusive::<u16>();
@@ -416,7 +383,7 @@ operations! {
     }
 
     /// Loads and stores that compiled code rarely executes.
-    rare_transfer: slow {
+    rare_transfer: Slow {
         LdrdLit => load_pair_anywhere(literal);
         Ldrt => load_unprivileged::<u32>();
         Ldrbt => load_unprivileged::<u8>();
@@ -432,7 +399,7 @@ operations! {
     }
 
     /// Branches.
-    branch: both {
+    branch: Both {
         B => branch_if(always);
         Beq => branch_if(eq);
         Bne => branch_if(ne);
@@ -458,7 +425,7 @@ operations! {
     }
 
     /// Branches to a target in memory.
-    rare_branch: slow {
+    rare_branch: Slow {
         LdrPcI => load_pc(offset);
         LdrPcR => load_pc(indexed);
         LdrPcPre => load_pc(pre_indexed);
@@ -469,7 +436,7 @@ operations! {
     }
 
     /// Hints and barriers. With one core and strongly ordered memory, barriers only take time.
-    hint: fast {
+    hint: Fast {
         Nop => nop();
         Yield => nop();
         Pld => nop();
@@ -479,14 +446,14 @@ operations! {
     }
 
     /// Special registers.
-    special: both {
+    special: Both {
         Mrs => mrs();
         Msr => msr();
         Cps => cps();
     }
 
     /// Instructions that change how the core continues.
-    system: slow {
+    system: Slow {
         It => it();
         Sev => sev();
         Wfe => raise(Trap::WaitForEvent);
@@ -505,7 +472,7 @@ operations! {
     }
 
     /// The floating-point extension: transfers, loads and stores.
-    float_transfer: both {
+    float_transfer: Both {
         VmovToCore => fp::transfer(fp::to_core);
         VmovFromCore => fp::transfer(fp::from_core);
         VmovPairToCore => fp::transfer(fp::pair_to_core);
@@ -518,7 +485,7 @@ operations! {
     }
 
     /// The floating-point extension: loads and stores of several registers, and of the state.
-    float_lists: slow {
+    float_lists: Slow {
         Vldm => fp::move_words();
         Vstm => fp::move_words();
         Vlstm => fp::leave_state();
@@ -526,7 +493,7 @@ operations! {
     }
 
     /// Single precision.
-    single: both {
+    single: Both {
         Vadd => float::quick(compute::fast_add, compute::add);
         Vsub => float::quick(compute::fast_subtract, compute::subtract);
         Vmul => float::quick(compute::fast_multiply, compute::multiply);
@@ -548,7 +515,7 @@ operations! {
     }
 
     /// Single precision, without a fast form.
-    rare_single: slow {
+    rare_single: Slow {
         Vnmul => float::arithmetic::<Single>(compute::multiply_negated);
         Vnmla => float::arithmetic::<Single>(compute::negated_multiply_then_add);
         Vnmls => float::arithmetic::<Single>(compute::negated_multiply_then_subtract);
@@ -565,7 +532,7 @@ operations! {
     }
 
     /// Double precision.
-    double: slow {
+    double: Slow {
         VaddD => float::arithmetic::<Double>(compute::add);
         VsubD => float::arithmetic::<Double>(compute::subtract);
         VmulD => float::arithmetic::<Double>(compute::multiply);

@@ -128,7 +128,7 @@ operations! {
         Smmul, Smmla, Smmls, Umaal,
     }
 
-    /// Single precision: register numbers 0 to 31. Conversions: `aux` = variant (see `exec::fp`).
+    /// Single precision: register numbers 0 to 31. Conversions: `aux` = variant (see `exec::float`).
     Float {
         Vadd, Vsub, Vmul, Vnmul, Vabs, Vneg, VmovR, VmovI, Vcmp, Vcmpe, VcmpZ, VcmpeZ,
         VcvtFromInt, VcvtToInt, VcvtFixed, VcvtHalf,
