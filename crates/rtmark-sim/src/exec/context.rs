@@ -3,6 +3,8 @@
 //! Operations know nothing of blocks, schedules or their own cost. They see their slot, report the events
 //! that timing depends on, and ask for the slow path where they need it.
 
+use super::{Flow, Outcome};
+use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;
@@ -28,11 +30,14 @@ pub trait ExecContext {
 }
 
 /// An operation that is executing.
-pub trait Executing<'a> {
+pub trait Executing {
     type Position: ExecContext;
 
-    /// Returns the instruction's slot.
-    fn slot(&self) -> &'a Slot;
+    /// The path by which it executes.
+    const PATH: Path;
+    /// Whether it executes on the fast path.
+    const IS_FAST: bool = matches!(Self::PATH, Path::Fast | Path::FastWithSp);
+
     /// Returns the context in which it executes.
     fn context(&mut self) -> &mut Self::Position;
     /// Reads a literal from code memory if a quick check shows how long that takes and that the pass need
@@ -40,13 +45,78 @@ pub trait Executing<'a> {
     fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool;
     /// Returns whether the next instruction must not be executed without further checks.
     fn needs_check(&self) -> bool;
+    /// Returns whether a branch to this target, with bit 0 set, goes where the pass continues anyway.
+    fn follows(&self, target: u32) -> bool;
+    /// Continues after a branch that is not taken.
+    fn not_taken(&self) -> Flow;
+
+    /// Continues after an instruction that may have taken longer than expected, or changed what is due.
+    #[inline(always)]
+    fn proceed(&self) -> Flow {
+        if self.needs_check() { Flow::Leave } else { Flow::Next }
+    }
+
+    /// Writes a register. Only where the path allows it may that be the stack pointer.
+    #[inline(always)]
+    fn set(&self, cpu: &mut Cpu, register: u8, value: u32) {
+        if matches!(Self::PATH, Path::Fast) {
+            cpu.set(register, value);
+        } else {
+            cpu.set_any(register, value);
+        }
+    }
+
+    /// Executes the complete form of an operation, with the state brought up to date.
+    #[inline(never)]
+    fn complete(
+        &mut self,
+        state: &mut State,
+        s: &Slot,
+        act: impl FnOnce(&mut State, &Slot) -> Outcome,
+    ) -> Outcome {
+        let flow = self.context().slow_path(state, |state| act(state, s))?;
+        Ok(if flow == Flow::Jump { flow } else { self.proceed() })
+    }
 }
 
 /// The path by which an operation is executed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// The common case: touches only nearby state, and makes no calls, for which registers would have to be
-    /// saved.
+    /// The common case: touches only nearby state, makes no calls, for which registers would have to be
+    /// saved, and does not write the stack pointer.
     Fast,
+    /// The same for instructions that may write the stack pointer, whose low bits are always clear.
+    FastWithSp,
+    /// Every case.
     Slow,
+}
+
+/// The paths that an operation has. *With SP* adds a variant of the fast path that may write the stack pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// It always completes on the fast path.
+    Fast,
+    FastWithSp,
+    /// The fast path completes it or changes nothing; then the slow path executes it.
+    Both,
+    BothWithSp,
+    /// It always needs the slow path.
+    Slow,
+}
+
+impl Paths {
+    /// Returns whether there is a fast path.
+    pub const fn has_fast(self) -> bool {
+        !matches!(self, Self::Slow)
+    }
+
+    /// Returns whether there is a slow path.
+    pub const fn has_slow(self) -> bool {
+        !matches!(self, Self::Fast | Self::FastWithSp)
+    }
+
+    /// Returns whether the fast path has a variant that may write the stack pointer.
+    pub const fn has_sp(self) -> bool {
+        matches!(self, Self::FastWithSp | Self::BothWithSp)
+    }
 }
