@@ -317,8 +317,6 @@ fn software_interrupts_are_distinguished_from_peripheral_ones() {
     assert_eq!(soc().core.exception_name(1027), "SGI 3");
 }
 
-/// CPSR.F masks what comes as FIQ, CPSR.I does not: it goes into the handler of another interrupt, has
-/// registers of its own, and returns there (DDI 0406, B1.8.3 and B1.9.11).
 /// DDI 0406, B1.8.13: SEV and a return from an exception let the next WFE pass, and no other. The loop runs
 /// often enough to be executed as a block.
 #[test]
@@ -338,6 +336,8 @@ fn an_event_lets_one_wfe_pass() {
     }
 }
 
+/// CPSR.F masks what comes as FIQ, CPSR.I does not: it goes into the handler of another interrupt, has
+/// registers of its own, and returns there (DDI 0406, B1.8.3 and B1.9.11).
 #[test]
 fn fiq_preempts_irq_handlers() {
     let mut machine = Machine::new(&soc());
