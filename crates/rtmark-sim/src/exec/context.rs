@@ -66,17 +66,28 @@ pub trait Executing {
         }
     }
 
-    /// Executes the complete form of an operation, with the state brought up to date.
-    #[inline(never)]
+    /// Executes an operation on the slow path, with the state brought up to date.
+    #[inline(always)]
     fn complete(
         &mut self,
         state: &mut State,
         s: &Slot,
         act: impl FnOnce(&mut State, &Slot) -> Outcome,
     ) -> Outcome {
-        let flow = self.context().slow_path(state, |state| act(state, s))?;
+        let flow = complete_at(self.context(), state, s, act)?;
         Ok(if flow == Flow::Jump { flow } else { self.proceed() })
     }
+}
+
+/// The part of [`Executing::complete`] that depends only on the position, so that operations share it.
+#[inline(never)]
+fn complete_at(
+    at: &mut impl ExecContext,
+    state: &mut State,
+    s: &Slot,
+    act: impl FnOnce(&mut State, &Slot) -> Outcome,
+) -> Outcome {
+    at.slow_path(state, |state| act(state, s))
 }
 
 /// The path by which an operation is executed.

@@ -1,10 +1,9 @@
 //! Loads and stores of registers (DDI 0403, A7.7), on the fast path from and to the most used RAM.
 
-use super::datum::{Datum, Loaded, is_aligned};
+use super::datum::{Datum, is_aligned};
 use super::memory::{Base, Side};
 use super::{ExecContext, Executing, Flow, Outcome};
 use crate::arch::armm::registers::Cpu;
-use crate::arch::armm::trap::Done;
 use crate::isa::Slot;
 use crate::state::State;
 
@@ -81,7 +80,7 @@ pub fn load<D: Datum, E: Executing>(
     if E::IS_FAST {
         return Ok(Flow::SlowPath);
     }
-    let value = load_anywhere::<D>(state, at.context(), address.at)?;
+    let value = at.context().slow_path(state, |state| D::load(state, address.at))?;
     address.write_back(&mut state.cpu, s, at);
     at.set(&mut state.cpu, s.d, value);
     Ok(at.proceed())
@@ -120,24 +119,9 @@ pub fn store<D: Datum, E: Executing>(
     if E::IS_FAST {
         return Ok(Flow::SlowPath);
     }
-    store_anywhere::<D>(state, at.context(), address.at, value)?;
+    at.context().slow_path(state, |state| D::store(state, address.at, value))?;
     address.write_back(&mut state.cpu, s, at);
     Ok(at.proceed())
-}
-
-#[inline(never)]
-fn load_anywhere<D: Datum>(state: &mut State, at: &mut impl ExecContext, address: u32) -> Loaded {
-    at.slow_path(state, |state| D::load(state, address))
-}
-
-#[inline(never)]
-fn store_anywhere<D: Datum>(
-    state: &mut State,
-    at: &mut impl ExecContext,
-    address: u32,
-    value: u32,
-) -> Done {
-    at.slow_path(state, |state| D::store(state, address, value))
 }
 
 /// LDM and POP, which jump if they load the program counter.
