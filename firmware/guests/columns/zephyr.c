@@ -1,6 +1,7 @@
 /* No kernel: functions of Zephyr's names that a program calls, and the console of its latency_measure,
  * as far as the program comes: -DHALF ends in a loop behind two rows, -DFAULT in a fault. -DPLAIN is
- * no benchmark, and -DOTHER_CLOCK counts another clock's cycles than the core's. */
+ * no benchmark, -DOTHER_CLOCK counts another clock's cycles than the core's, and -DLATE waits for more
+ * than a second of 25 MHz. */
 
 #include <stdint.h>
 
@@ -116,6 +117,9 @@ void reset(void)
     print("START - Time Measurement\nTiming results: Clock frequency: " CLOCK "\n");
     thread_switch_yield();
     int_to_thread();
+#endif
+#ifdef LATE
+    spend(3000000);
 #endif
     calls();
 #if defined(FAULT)
