@@ -340,7 +340,8 @@ impl Observer for Stacks<'_> {
             // The program switches stacks by itself, without exceptions.
             Some(thread) if same(&thread) && self.has_left(thread, sp) => {
                 let holds = |thread: &Thread| {
-                    (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
+                    thread.stack == stack
+                        && (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
                 };
                 let known = self.threads.iter().position(holds);
                 known.unwrap_or_else(|| self.resume(pc, sp, stack, false))

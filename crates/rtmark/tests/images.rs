@@ -353,9 +353,8 @@ fn linker_script_constants_are_not_functions() {
     // And as Zephyr's are, which have the type of variables.
     let typed = scratch().join("constant.s");
     let address = format!("{:#x}", address + 4);
-    let source = format!(
-        ".globl CONFIG_SIZE\n.equ CONFIG_SIZE, {address}\n.type CONFIG_SIZE, %object\n"
-    );
+    let source =
+        format!(".globl CONFIG_SIZE\n.equ CONFIG_SIZE, {address}\n.type CONFIG_SIZE, %object\n");
     std::fs::write(&typed, source).expect("writable");
     for constant in [constant.as_str(), &typed.display().to_string()] {
         let image = guest("constant", &["-DPLAIN", constant]);
@@ -396,6 +395,23 @@ fn times_are_of_the_clock_that_the_program_states() {
     assert!(given.contains("at 12 MHz") && !given.contains("states"), "{given}");
     let wrong = rtmark(&[&sim[..], &["--clock", "fast"]].concat());
     assert_eq!(wrong.status.code(), Some(2), "{}", stderr_of(&wrong));
+}
+
+#[test]
+fn wrappers_are_as_good_as_inlined() {
+    let image = guest("wrapped", &["-DWRAPPED"]);
+    let output = columns(&[("zephyr", &image)], &["--format", "json"]);
+    let found = of(&answers(&output), "semaphore.give.immediate")[0].clone();
+    assert_eq!(found["statistics"]["count"], 10, "{found}");
+    let calls = ["calls", &image, "--soc", "mps2-an385", "--max-cycles", "20000"];
+    let output = rtmark(&[&calls[..], &["--format", "json"]].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let called = document["runs"][0]["paid"]["called"].as_array().expect("functions");
+    let gives: Vec<_> = called.iter().filter(|one| one["function"] == "k_sem_give").collect();
+    let [give] = gives.as_slice() else { panic!("{called:?}") };
+    assert_eq!((&give["symbol"], &give["calls"]), (&"z_impl_k_sem_give".into(), &10.into()));
+    let place = &give["sites"][0]["place"];
+    assert_ne!(place["function"], "k_sem_give", "that is the wrapper: {place}");
 }
 
 #[test]

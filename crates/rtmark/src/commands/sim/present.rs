@@ -162,7 +162,14 @@ impl Arguments {
                 let _ = CliError::new(ending::exit(end), &outcome.message, hint).show();
             }
             None if verbosity.quiet => {}
-            None => say(&outcome.message),
+            None => {
+                say(&outcome.message);
+                // The time given has passed, but perhaps for nothing.
+                let polled = || outcome.polling_hint();
+                if let Some(hint) = matches!(end, End::Lasted).then(polled).flatten() {
+                    say(hint);
+                }
+            }
         }
         Ok(())
     }
