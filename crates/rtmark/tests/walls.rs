@@ -91,6 +91,7 @@ fn crates_depend_only_on_lower_layers() {
                 "rtmark-import",
                 "rtmark-firmware",
                 "rtmark-store",
+                "rtmark-trace",
             ],
         ),
     ];

@@ -129,7 +129,8 @@ impl Memory {
         u64::from(self.base)..u64::from(self.base) + u64::from(self.size)
     }
 
-    fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    /// Returns the addresses at which it appears.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         std::iter::once(self.base)
             .chain(self.aliases.iter().copied())
             .map(|base| u64::from(base)..u64::from(base) + u64::from(self.size))
