@@ -461,7 +461,7 @@ mod tests {
             assert!(soc.timer().is_some(), "{kind}");
         }
         let said = of("nrf-timer", "irq = 28").expect_err("refused").to_string();
-        assert!(said.contains("rp2040-timer, rp2350-timer or nrf-rtc"), "{said}");
+        assert!(said.contains("rp2350-timer, nrf-rtc or cadence-ttc"), "{said}");
     }
 
     #[test]
