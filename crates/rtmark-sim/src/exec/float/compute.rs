@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Operands, Precision};
+use super::{Operands, RegisterFormat};
 use crate::arch::float::{Context, Double, INEXACT, Rounding, Single};
 use crate::isa::Slot;
 
@@ -11,7 +11,7 @@ macro_rules! arithmetic {
     ($($(#[$doc:meta])* $name:ident |$context:pat_param, $operands:pat_param, $slot:pat_param| $result:expr;)*) => {
         $($(#[$doc])*
         #[inline(always)]
-        pub fn $name<F: Precision>(
+        pub fn $name<F: RegisterFormat>(
             $context: &mut Context<'_, F>,
             $operands: Operands<F>,
             $slot: &Slot,
@@ -76,7 +76,11 @@ arithmetic! {
 
 /// VCVT between floating point and fixed point. `aux` holds direction, signedness and size. A fixed-point
 /// value narrower than the register is extended to it (DDI 0403, A7.7.228).
-fn convert_fixed<F: Precision>(context: &mut Context<'_, F>, value: F::Bits, s: &Slot) -> F::Bits {
+fn convert_fixed<F: RegisterFormat>(
+    context: &mut Context<'_, F>,
+    value: F::Bits,
+    s: &Slot,
+) -> F::Bits {
     let (to_fixed, unsigned, wide) = (s.aux & 4 != 0, s.aux & 2 != 0, s.aux & 1 != 0);
     if to_fixed {
         context.rounding = Rounding::Zero;
@@ -96,13 +100,17 @@ fn convert_fixed<F: Precision>(context: &mut Context<'_, F>, value: F::Bits, s: 
 }
 
 /// VCVT from an integer, which is signed if `aux` is 1.
-pub fn from_integer<F: Precision>(context: &mut Context<'_, F>, word: u32, s: &Slot) -> F::Bits {
+pub fn from_integer<F: RegisterFormat>(
+    context: &mut Context<'_, F>,
+    word: u32,
+    s: &Slot,
+) -> F::Bits {
     let value = if s.aux & 1 == 1 { i64::from(word as i32) } else { i64::from(word) };
     context.fixed_to_float(value, 0)
 }
 
 /// VCVT and VCVTR to an integer. Bit 0 of `aux` rounds towards zero; bit 1 is set for a signed result.
-pub fn to_integer<F: Precision>(
+pub fn to_integer<F: RegisterFormat>(
     context: &mut Context<'_, F>,
     value: F::Bits,
     s: &Slot,
@@ -115,7 +123,7 @@ pub fn to_integer<F: Precision>(
 }
 
 /// VCVTA, VCVTN, VCVTP and VCVTM to an integer. Bit 3 of `aux` is set for a signed result.
-pub fn to_integer_directed<F: Precision>(
+pub fn to_integer_directed<F: RegisterFormat>(
     context: &mut Context<'_, F>,
     value: F::Bits,
     s: &Slot,
@@ -126,12 +134,12 @@ pub fn to_integer_directed<F: Precision>(
 }
 
 /// VCVTB and VCVTT from half precision. Bit 0 of `aux` selects the upper half.
-pub fn from_half<F: Precision>(context: &mut Context<'_, F>, word: u32, s: &Slot) -> F::Bits {
+pub fn from_half<F: RegisterFormat>(context: &mut Context<'_, F>, word: u32, s: &Slot) -> F::Bits {
     context.half_to_float(if s.aux & 1 == 1 { word >> 16 } else { word } as u16)
 }
 
 /// VCVTB and VCVTT to half precision, which leave the other half as it was.
-pub fn to_half<F: Precision>(
+pub fn to_half<F: RegisterFormat>(
     context: &mut Context<'_, F>,
     value: F::Bits,
     s: &Slot,

@@ -14,7 +14,7 @@ use crate::isa::Slot;
 use crate::state::State;
 
 /// A format of numbers as the registers hold it.
-pub trait Precision: Format {
+pub trait RegisterFormat: Format {
     fn read(cpu: &Cpu, register: u8) -> Self::Bits;
     fn write(cpu: &mut Cpu, register: u8, value: Self::Bits);
     /// Reports the operands, if the time that an operation takes depends on them.
@@ -31,7 +31,7 @@ pub trait Precision: Format {
     }
 }
 
-impl Precision for Single {
+impl RegisterFormat for Single {
     #[inline(always)]
     fn read(cpu: &Cpu, register: u8) -> u32 {
         cpu.s[at(register)]
@@ -45,7 +45,7 @@ impl Precision for Single {
     fn report(_: &mut State, _: &Slot) {}
 }
 
-impl Precision for Double {
+impl RegisterFormat for Double {
     fn read(cpu: &Cpu, register: u8) -> u64 {
         let word = |register| u64::from(cpu.s[at(register)]);
         word(register) | word(register.wrapping_add(1)) << 32
@@ -65,12 +65,12 @@ impl Precision for Double {
 type Operands<F> = [<F as Format>::Bits; 3];
 
 #[inline(always)]
-fn operands<F: Precision>(cpu: &Cpu, s: &Slot) -> Operands<F> {
+fn operands<F: RegisterFormat>(cpu: &Cpu, s: &Slot) -> Operands<F> {
     [s.d, s.n, s.m].map(|register| F::read(cpu, register))
 }
 
 /// An operation on numbers of one precision.
-pub fn arithmetic<F: Precision>(
+pub fn arithmetic<F: RegisterFormat>(
     state: &mut State,
     s: &Slot,
     function: fn(&mut Context<'_, F>, Operands<F>, &Slot) -> F::Bits,
@@ -82,7 +82,7 @@ pub fn arithmetic<F: Precision>(
 }
 
 #[inline(never)]
-fn calculate<F: Precision>(
+fn calculate<F: RegisterFormat>(
     cpu: &mut Cpu,
     s: &Slot,
     function: fn(&mut Context<'_, F>, Operands<F>, &Slot) -> F::Bits,
@@ -140,7 +140,7 @@ pub fn simple<E: Executing>(
 }
 
 /// A comparison. With quiet NaNs, [`Quiet::IsInvalid`] raises a flag.
-pub fn compare<F: Precision>(
+pub fn compare<F: RegisterFormat>(
     state: &mut State,
     s: &Slot,
     right: fn(&Cpu, &Slot) -> F::Bits,
@@ -187,7 +187,7 @@ pub enum Quiet {
 }
 
 #[inline(never)]
-fn set_comparison<F: Precision>(
+fn set_comparison<F: RegisterFormat>(
     cpu: &mut Cpu,
     s: &Slot,
     right: fn(&Cpu, &Slot) -> F::Bits,
@@ -206,18 +206,18 @@ const fn set_flags(fpscr: &mut u32, flags: u32) {
 
 /// The right side of a comparison with a register.
 #[inline(always)]
-pub fn operand<F: Precision>(cpu: &Cpu, s: &Slot) -> F::Bits {
+pub fn operand<F: RegisterFormat>(cpu: &Cpu, s: &Slot) -> F::Bits {
     F::read(cpu, s.m)
 }
 
 /// The right side of a comparison with zero.
 #[inline(always)]
-pub fn zero<F: Precision>(_: &Cpu, _: &Slot) -> F::Bits {
+pub fn zero<F: RegisterFormat>(_: &Cpu, _: &Slot) -> F::Bits {
     F::narrow(0)
 }
 
 /// VSEL.
-pub fn select<F: Precision>(state: &mut State, s: &Slot) -> Outcome {
+pub fn select<F: RegisterFormat>(state: &mut State, s: &Slot) -> Outcome {
     state.prepare_fp()?;
     F::report(state, s);
     let condition = (s.aux << 2 | (s.aux >> 1 ^ s.aux & 1) << 1) as u8;
@@ -228,7 +228,7 @@ pub fn select<F: Precision>(state: &mut State, s: &Slot) -> Outcome {
 }
 
 /// A conversion to a word: of the operand, with the old value of the destination.
-pub fn to_word<F: Precision>(
+pub fn to_word<F: RegisterFormat>(
     state: &mut State,
     s: &Slot,
     function: fn(&mut Context<'_, F>, F::Bits, &Slot, u32) -> u32,
@@ -242,7 +242,7 @@ pub fn to_word<F: Precision>(
 }
 
 /// A conversion from a word.
-pub fn from_word<F: Precision>(
+pub fn from_word<F: RegisterFormat>(
     state: &mut State,
     s: &Slot,
     function: fn(&mut Context<'_, F>, u32, &Slot) -> F::Bits,
@@ -256,7 +256,7 @@ pub fn from_word<F: Precision>(
 }
 
 /// VCVTB and VCVTT between a half-precision number, in either half of a single register, and another.
-pub fn convert_half<F: Precision>(state: &mut State, s: &Slot) -> Outcome {
+pub fn convert_half<F: RegisterFormat>(state: &mut State, s: &Slot) -> Outcome {
     if s.aux & 2 == 0 {
         from_word::<F>(state, s, from_half)
     } else {
