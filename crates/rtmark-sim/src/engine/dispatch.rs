@@ -17,8 +17,9 @@ use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::perform::{
     CheckPrediction, ExpectedIt, FetchLine, Followed, Hop, If, Shifted, Skip,
 };
-use crate::exec::operations::{self, PerOperation};
-use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Path, Paths};
+use crate::exec::{
+    Ending, Executing, Flow, Operation, Outcome, Path, Paths, PerOperation, operations,
+};
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;

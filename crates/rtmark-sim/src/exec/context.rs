@@ -3,7 +3,7 @@
 //! Operations know nothing of blocks, schedules or their own cost. They see their slot, report the events
 //! that timing depends on, and ask for the slow path where they need it.
 
-use super::{Flow, Outcome};
+use super::{Flow, Outcome, Path};
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
@@ -88,46 +88,4 @@ fn complete_at(
     act: impl FnOnce(&mut State, &Slot) -> Outcome,
 ) -> Outcome {
     at.slow_path(state, |state| act(state, s))
-}
-
-/// The path by which an operation is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
-    /// The common case: touches only nearby state, makes no calls, for which registers would have to be
-    /// saved, and does not write the stack pointer.
-    Fast,
-    /// The same for instructions that may write the stack pointer, whose low bits are always clear.
-    FastWithSp,
-    /// Every case.
-    Slow,
-}
-
-/// The paths that an operation has. *With SP* adds a variant of the fast path that may write the stack pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paths {
-    /// It always completes on the fast path.
-    Fast,
-    FastWithSp,
-    /// The fast path completes it or changes nothing; then the slow path executes it.
-    Both,
-    BothWithSp,
-    /// It always needs the slow path.
-    Slow,
-}
-
-impl Paths {
-    /// Returns whether there is a fast path.
-    pub const fn has_fast(self) -> bool {
-        !matches!(self, Self::Slow)
-    }
-
-    /// Returns whether there is a slow path.
-    pub const fn has_slow(self) -> bool {
-        !matches!(self, Self::Fast | Self::FastWithSp)
-    }
-
-    /// Returns whether the fast path has a variant that may write the stack pointer.
-    pub const fn has_sp(self) -> bool {
-        matches!(self, Self::FastWithSp | Self::BothWithSp)
-    }
 }

@@ -16,6 +16,7 @@ mod dsp;
 mod float;
 mod fp;
 mod memory;
+mod operation;
 pub mod operations;
 mod outcome;
 pub mod partial;
@@ -29,6 +30,6 @@ mod tests;
 mod transfer;
 
 pub use self::alu::{saturate_signed, saturate_unsigned, shift};
-pub use self::context::{ExecContext, Executing, Path, Paths};
-pub use self::operations::Operation;
+pub use self::context::{ExecContext, Executing};
+pub use self::operation::{Operation, Path, Paths, PerOperation};
 pub use self::outcome::{Ending, Flow, Outcome};

@@ -54,28 +54,11 @@ use super::transfer::{
     load_pair, load_pair_anywhere, load_unprivileged, offset, post_indexed, pre_indexed, store,
     store_exclusive, store_list, store_pair, store_release, store_unprivileged,
 };
-use super::{Executing, Flow, Outcome, Paths, float, fp};
+use super::{Executing, Flow, Operation, Outcome, Paths, PerOperation, float, fp};
 use crate::arch::armm::trap::Trap;
 use crate::arch::float::{Double, Single};
 use crate::isa::{Op, Slot};
 use crate::state::State;
-
-/// What an operation does, as a type with which the engine's functions are parametrized.
-pub trait Operation {
-    const OP: Op;
-    const PATHS: Paths;
-
-    /// Executes the operation with the operands of a slot.
-    fn execute<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome;
-}
-
-/// A family with one item for each operation.
-pub trait PerOperation {
-    type Item;
-
-    /// Returns the item for an operation.
-    fn of<O: Operation>(self) -> Self::Item;
-}
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $section:ident: $paths:ident {

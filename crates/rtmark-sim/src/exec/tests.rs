@@ -1,7 +1,6 @@
 //! Tests of the engine's assumptions about instructions against what the instructions do.
 
-use super::operations::{self, PerOperation};
-use super::{Flow, Operation, Outcome, Paths};
+use super::{Flow, Operation, Outcome, Paths, PerOperation, operations};
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};
