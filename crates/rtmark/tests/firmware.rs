@@ -189,14 +189,15 @@ fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
 fn no_kernel_is_below_the_floor_of_a_cortex_r5() {
     let scenarios = Catalogue::builtin().expect("good");
     let suite = &*CORTEX_R5_SUITE;
-    let asked = scenarios.scenarios().iter().filter(|scenario| suite.asked(scenario.id.as_str()));
+    let scenarios = scenarios.scenarios().iter();
+    let asked: Vec<_> = scenarios.filter(|it| suite.asked(it.id.as_str())).collect();
     let others = &CORTEX_R5_KERNELS[1..];
     for kernel in others {
         let both = |id| suite.least(CORTEX_R5, "floor", id).and(suite.least(CORTEX_R5, kernel, id));
-        let compared = asked.clone().filter(|scenario| both(scenario.id.as_str()).is_some());
+        let compared = asked.iter().filter(|scenario| both(scenario.id.as_str()).is_some());
         assert!(compared.count() > 50, "{kernel}");
     }
-    let below = below_the_floor(&[suite], asked, &[CORTEX_R5], others);
+    let below = below_the_floor(&[suite], &asked, &[CORTEX_R5], others);
     assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
 }
 
@@ -244,15 +245,15 @@ fn recalled_figures_equal_measured_ones() {
 
 /// What is cheaper than the floor in the same scenario, by the least samples of several
 /// measurements of the suite: those of one layout of the code, or of many.
-fn below_the_floor<'a>(
+fn below_the_floor(
     suites: &[&Suite],
-    scenarios: impl Iterator<Item = &'a Scenario> + Clone,
+    scenarios: &[&Scenario],
     socs: &[&str],
     kernels: &[&str],
 ) -> Vec<String> {
     let mut below = Vec::new();
     for soc in socs {
-        for scenario in scenarios.clone().filter(|scenario| scenario.no_multiple.is_none()) {
+        for scenario in scenarios.iter().filter(|scenario| scenario.no_multiple.is_none()) {
             let id = scenario.id.as_str();
             let least = |kernel| suites.iter().filter_map(|s| s.least(soc, kernel, id)).min();
             let Some(floor) = least("floor") else { continue };
@@ -268,8 +269,8 @@ fn below_the_floor<'a>(
 #[test]
 fn no_kernel_is_below_the_floor() {
     let scenarios = Catalogue::builtin().expect("good");
-    let all = scenarios.scenarios().iter();
-    let below = below_the_floor(&[&*SUITE], all, &SOCS, &KERNELS[1..]);
+    let all: Vec<_> = scenarios.scenarios().iter().collect();
+    let below = below_the_floor(&[&*SUITE], &all, &SOCS, &KERNELS[1..]);
     assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
 }
 
@@ -293,7 +294,8 @@ fn figures_below_the_floor_are_detected() {
     };
     let (equal, cold, low) = (suite(10, 10, 10), suite(10, 9, 12), suite(8, 11, 11));
     let below_the_floor = |suites: &[&Suite], scenarios: &Catalogue| {
-        below_the_floor(suites, scenarios.scenarios().iter(), &SOCS, &KERNELS[1..])
+        let all: Vec<_> = scenarios.scenarios().iter().collect();
+        below_the_floor(suites, &all, &SOCS, &KERNELS[1..])
     };
     assert!(below_the_floor(&[&equal], &one).is_empty());
     let below = below_the_floor(&[&equal, &cold], &one);
