@@ -189,8 +189,8 @@ fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
 fn no_kernel_is_below_the_floor_of_a_cortex_r5() {
     let scenarios = Catalogue::builtin().expect("good");
     let suite = &*CORTEX_R5_SUITE;
-    let all = scenarios.scenarios().iter();
-    let asked: Vec<_> = all.filter(|scenario| suite.asked(scenario.id.as_str())).collect();
+    let scenarios = scenarios.scenarios().iter();
+    let asked: Vec<_> = scenarios.filter(|it| suite.asked(it.id.as_str())).collect();
     let others = &CORTEX_R5_KERNELS[1..];
     for kernel in others {
         let both = |id| suite.least(CORTEX_R5, "floor", id).and(suite.least(CORTEX_R5, kernel, id));

@@ -6,8 +6,12 @@
 
 use crate::soc;
 
+mod handlers;
 #[cfg(cortex_m)]
 mod vectors;
+
+#[cfg(cortex_r)]
+pub(crate) use handlers::{HANDLERS, Handler};
 
 #[cfg(cortex_m)]
 pub use self::Interrupt as interrupt;

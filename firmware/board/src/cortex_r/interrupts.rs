@@ -9,7 +9,7 @@ use core::arch::global_asm;
 
 use rtmark_probe::scenario;
 
-use crate::device::{Interrupt, TimerInterrupt};
+use crate::device::{HANDLERS, Handler, Interrupt};
 use crate::soc;
 
 /// The controller's distributor, and its interface to the core.
@@ -93,47 +93,8 @@ global_asm!(
     ".popsection",
 );
 
-unsafe extern "Rust" {
-    fn BENCH();
-    fn PLAIN();
-    fn RUN_LOW();
-    fn RUN_HIGH();
-    fn BELOW();
-    fn BESIDE();
-    fn BENCH_QUEUE();
-    fn BENCH_SEMAPHORE();
-    fn INJECTED();
-    fn INJECTED_TOO();
-    fn TIMER();
-}
-
-type Handler = unsafe fn();
-
-/// One for each interrupt, in place of a vector table.
-static HANDLERS: [Handler; soc::INTERRUPTS as usize] = {
-    let mut handlers: [Handler; _] = [unexpected; soc::INTERRUPTS as usize];
-    let known: [(Interrupt, Handler); _] = [
-        (Interrupt::BENCH, BENCH),
-        (Interrupt::PLAIN, PLAIN),
-        (Interrupt::RUN_LOW, RUN_LOW),
-        (Interrupt::RUN_HIGH, RUN_HIGH),
-        (Interrupt::BELOW, BELOW),
-        (Interrupt::BESIDE, BESIDE),
-        (Interrupt::BENCH_QUEUE, BENCH_QUEUE),
-        (Interrupt::BENCH_SEMAPHORE, BENCH_SEMAPHORE),
-        (Interrupt::INJECTED, INJECTED),
-        (Interrupt::INJECTED_TOO, INJECTED_TOO),
-    ];
-    let mut at = 0;
-    while at < known.len() && handlers.len() > known[at].0 as usize {
-        handlers[known[at].0 as usize] = known[at].1;
-        at += 1;
-    }
-    if let Some(timer) = soc::TIMER {
-        handlers[TimerInterrupt::of(timer).exception() as usize - 16] = TIMER;
-    }
-    handlers
-};
+/// In place of a vector table.
+static TABLE: [Handler; soc::INTERRUPTS as usize] = HANDLERS;
 
 #[unsafe(no_mangle)]
 extern "C" fn rtmark_handle_interrupt() {
@@ -141,7 +102,7 @@ extern "C" fn rtmark_handle_interrupt() {
     // interrupt for which the vector was taken.
     let acknowledged = unsafe { (GICC_IAR as *const u32).read_volatile() };
     let interrupt = (acknowledged & 0x3FF).wrapping_sub(FIRST_SHARED);
-    match HANDLERS.get(interrupt as usize) {
+    match TABLE.get(interrupt as usize) {
         // SAFETY: each is the handler of its interrupt.
         Some(handler) => unsafe { handler() },
         None => scenario::fail_with("nobody handles interrupt", acknowledged),
@@ -149,14 +110,10 @@ extern "C" fn rtmark_handle_interrupt() {
     write(GICC_EOIR, acknowledged);
 }
 
-fn unexpected() {
-    scenario::fail("an interrupt came that nobody handles");
-}
-
 /// The handler of interrupts that an image has no other one for.
 #[unsafe(export_name = "DefaultHandler")]
-fn default_handler() {
-    unexpected();
+fn unexpected() {
+    scenario::fail("an interrupt came that nobody handles");
 }
 
 /// Those of the interrupts that `rtmark worst` injects, where an image has no other one: they return at once.
