@@ -318,11 +318,8 @@ mod tests {
             writable: true,
         };
         // Code and tables in flash, also at its other address; variables, some of them zero.
-        let segments = vec![
-            segment(0x0800_0000, 400, 400),
-            segment(0, 40, 40),
-            segment(0x2000_0000, 8, 20),
-        ];
+        let segments =
+            vec![segment(0x0800_0000, 400, 400), segment(0, 40, 40), segment(0x2000_0000, 8, 20)];
         let image = Image { segments, ..Image::default() };
         assert_eq!((image.flash_bytes(), image.ram_bytes(&soc)), (448, 20));
     }
