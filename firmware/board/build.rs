@@ -5,15 +5,22 @@ use std::{env, fs, process};
 
 /// The folder with the generated files.
 const GENERATED: &str = "RTMARK_GEN";
+/// The settings that differ from the kernel's own, as words.
+const CHOSEN: &str = "RTMARK_SET";
 
 fn main() {
     println!("cargo::rerun-if-env-changed={GENERATED}");
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(cortex_m, cortex_r)");
+    println!("cargo::rustc-check-cfg=cfg(cortex_m, cortex_r, branch_prediction)");
     if is_cortex_m() {
         println!("cargo::rustc-cfg=cortex_m");
     } else if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("arm") {
         println!("cargo::rustc-cfg=cortex_r");
+        println!("cargo::rerun-if-env-changed={CHOSEN}");
+        let chosen = env::var(CHOSEN).unwrap_or_default();
+        if chosen.split(' ').any(|word| word == "BRANCH_PREDICTION=1") {
+            println!("cargo::rustc-cfg=branch_prediction");
+        }
     }
     if let Err(message) = prepare() {
         println!("cargo::error={message}");
@@ -44,10 +51,19 @@ fn prepare() -> Result<(), String> {
     let memory = generated.join("memory.x");
     copy(&memory, &out.join("memory.x"))?;
     copy(&generated.join("rtmark_soc.rs"), &out.join("rtmark_soc.rs"))?;
+    let shared = || copy(Path::new("../c/firmware.ld"), &out.join("link.x"));
     match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("riscv32") => append(&out.join("memory.x"), REGIONS)?,
-        Ok("arm") if is_cortex_m() => copy(Path::new("device.x"), &out.join("device.x"))?,
-        _ => copy(Path::new("../c/firmware.ld"), &out.join("link.x"))?,
+        Ok("arm") => {
+            copy(Path::new("handlers.x"), &out.join("handlers.x"))?;
+            if is_cortex_m() {
+                copy(Path::new("device.x"), &out.join("device.x"))?;
+            } else {
+                shared()?;
+                append(&out.join("link.x"), "INCLUDE handlers.x\n")?;
+            }
+        }
+        _ => shared()?,
     }
 
     println!("cargo::rustc-link-search={}", out.display());

@@ -77,4 +77,11 @@ static inline void core_enable_interrupts(void)
     __asm__ __volatile__(CORE_ENABLE_INTERRUPTS : : : CORE_CLOBBERS);
 }
 
+/* The exception that is the tick: SysTick, or the interrupt of the counter that is in its place. */
+#if __ARM_ARCH_PROFILE == 'R'
+#define CORE_TICK 52
+#else
+#define CORE_TICK 15
+#endif
+
 #endif

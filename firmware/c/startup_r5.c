@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "rtmark_firmware.h"
+#include "rtmark_probe.h"
 #include "rtmark_soc.h"
 
 /* Made by firmware.ld. */
@@ -71,6 +72,12 @@ __asm__(
 #ifndef RTMARK_SET_BRANCH_PREDICTION
 #define RTMARK_SET_BRANCH_PREDICTION 0
 #endif
+
+/* What this was compiled with. */
+static void __attribute__((used)) settings(void)
+{
+    RTMARK_SETTING("branch_prediction", RTMARK_SET_BRANCH_PREDICTION);
+}
 
 /* Read and write for all; normal memory that is written back and allocated, or a device. */
 enum { WRITE_BACK = 0x30B, DEVICE = 0x310 };

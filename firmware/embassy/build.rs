@@ -7,14 +7,16 @@ use std::process::{Command, exit};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // Whether it is a Cortex-M, and whether it starts without any crate for its core, and so
-    // without interrupts.
-    println!("cargo::rustc-check-cfg=cfg(cortex_m, own_start)");
+    // Whether it is a Cortex-M or a Cortex-R, and whether it starts without any crate for its core.
+    println!("cargo::rustc-check-cfg=cfg(cortex_m, cortex_r, own_start)");
     let target = env::var("TARGET").unwrap_or_default();
     if target.starts_with("thumb") {
         println!("cargo::rustc-cfg=cortex_m");
     } else if !target.starts_with("riscv") {
         println!("cargo::rustc-cfg=own_start");
+        if target.starts_with("armv7") {
+            println!("cargo::rustc-cfg=cortex_r");
+        }
     }
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
     // Otherwise the linker pads segments to pages, which a microcontroller has not.

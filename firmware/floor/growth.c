@@ -6,7 +6,7 @@
  */
 #include <stddef.h>
 
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rtmark_firmware.h"
 #include "rtmark_soc.h"
 #include "switch.h"
@@ -119,8 +119,9 @@ static volatile uint32_t ticks;
 
 void SysTick_Handler(void);
 
-void SysTick_Handler(void)
+HANDLER void SysTick_Handler(void)
 {
+    TICK_BEGINS;
     struct delayed *due = delayed;
     const uint32_t now = ++ticks;
 
@@ -131,13 +132,12 @@ void SysTick_Handler(void)
         } while (due != NULL && due->due == now);
         delayed = due;
     }
+    TICK_ENDS;
 }
 
 static void start_ticks(void)
 {
-    SYST_RVR = RTMARK_CLOCK_HZ / 1000u - 1u;
-    SYST_CVR = 0;
-    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+    start_tick(1000, SysTick_Handler);
 }
 
 static inline void insert(struct delayed *context, uint32_t duration)
@@ -201,8 +201,8 @@ static void delay_all(void)
     }
 }
 
-RTMARK_BEGIN_AT_PEND("growth.tick.delayed", 15);
-RTMARK_END_AT_RETURN("growth.tick.delayed", 15);
+RTMARK_BEGIN_AT_PEND("growth.tick.delayed", CORE_TICK);
+RTMARK_END_AT_RETURN("growth.tick.delayed", CORE_TICK);
 
 static void tick_delayed(void)
 {
@@ -215,7 +215,7 @@ static void tick_delayed(void)
 }
 RTMARK_SCENARIO("growth.tick.delayed", tick_delayed);
 
-RTMARK_BEGIN_AT_PEND("growth.tick.due", 15);
+RTMARK_BEGIN_AT_PEND("growth.tick.due", CORE_TICK);
 
 static void sleep_until_ready(void)
 {

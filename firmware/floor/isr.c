@@ -3,7 +3,7 @@
  * From a pending interrupt to its handler, and to the context that waits for it.
  * isr.entry and isr.wake.thread are the same program; they differ in where the span ends.
  */
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rtmark_firmware.h"
 #include "rtmark_soc.h"
 #include "plain_handlers.h"
@@ -29,6 +29,7 @@ __attribute__((naked)) void IRQ0_Handler(void)
 {
     __asm__(
         "   .syntax unified               \n"
+        FLOOR_HANDLER_BEGINS
         "   ldr   r0, =interrupt_happened \n"
         "   movs  r1, #1                  \n"
         "   str   r1, [r0]                \n"
@@ -50,7 +51,7 @@ static void interrupted(void)
 {
     /* Up to where it waits for the first time. */
     floor_switch();
-    NVIC_ISER0 = 1u;
+    enable_handler(0, IRQ0_Handler);
 
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         NVIC_ISPR0 = 1u;
@@ -75,8 +76,26 @@ RTMARK_SCENARIO("isr.wake.thread", interrupt);
 
 /* --------------------------------------------------------- no context is woken */
 
+#if __ARM_ARCH_PROFILE == 'R'
+
+/* Of several interrupts: looks the handler up. */
+static CORTEX_R5_HANDLER void handle_plain(void)
+{
+    static void (*const handlers[])(void) = {[1] = IRQ1_Handler, [5] = IRQ5_Handler};
+    const uint32_t acknowledged = CORTEX_R5_GICC_IAR;
+
+    handlers[acknowledged - CORTEX_R5_FIRST_SHARED]();
+    CORTEX_R5_GICC_EOIR = acknowledged;
+}
+#define HANDLE_PLAIN() cortex_r5_handle_by(handle_plain)
+
+#else
+#define HANDLE_PLAIN() ((void)0)
+#endif
+
 static void plain(void)
 {
+    HANDLE_PLAIN();
     plain_handlers_enable(0);
     plain_handlers_run(PLAIN);
 }
@@ -85,6 +104,7 @@ RTMARK_SCENARIO("isr.return", plain);
 
 static void beside(void)
 {
+    HANDLE_PLAIN();
     plain_handlers_enable(0);
     plain_handlers_run(BESIDE);
 }

@@ -25,6 +25,13 @@ uint32_t *floor_other_coroutine __attribute__((used));
     "   mov   r11, r7                     \n"                     \
     "   pop   {r4-r7, pc}                 \n"                     \
     "   .ltorg                            \n"
+#elif __ARM_ARCH_PROFILE == 'R'
+#define SWITCH_COROUTINES                                         \
+    "   push  {r4-r11, lr}                \n"                     \
+    "   str   sp, [r0]                    \n"                     \
+    "   mov   sp, r1                      \n"                     \
+    "   pop   {r4-r11, pc}                \n"                     \
+    "   .ltorg                            \n"
 #else
 #define SWITCH_COROUTINES                                         \
     "   push  {r4-r11, lr}                \n"                     \
@@ -71,6 +78,29 @@ void floor_prepare_coroutine(struct floor_stack *stack, void (*entry)(void))
 
 uint32_t *floor_other_thread;
 
+#if __ARM_ARCH_PROFILE == 'R'
+
+void floor_prepare_thread(struct floor_stack *stack, void (*entry)(void))
+{
+    /* What the exchange takes from the stack: r4-r11, pc, CPSR of System mode with nothing masked. */
+    enum { FRAME_PC = 8, FRAME_CPSR = 9, FRAME_WORDS = 10, SYSTEM_MODE = 0x1F };
+    uint32_t *frame = &stack->words[FLOOR_STACK_WORDS - FRAME_WORDS];
+
+    frame[FRAME_PC] = (uint32_t)entry;
+    frame[FRAME_CPSR] = SYSTEM_MODE;
+    floor_other_thread = frame;
+}
+
+__attribute__((naked, noreturn)) static void go_on_stack(uint32_t *top __attribute__((unused)),
+                                                         void (*entry)(void) __attribute__((unused)))
+{
+    __asm__(
+        "   mov  sp, r0 \n"
+        "   bx   r1     \n");
+}
+
+#else
+
 void SVC_Handler(void);
 
 __attribute__((naked)) void SVC_Handler(void)
@@ -103,6 +133,8 @@ __attribute__((naked, noreturn)) static void go_on_stack(uint32_t *top __attribu
         "   isb              \n"
         "   bx   r1          \n");
 }
+
+#endif
 
 void floor_run_as_thread(struct floor_stack *stack, void (*entry)(void))
 {

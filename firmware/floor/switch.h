@@ -9,6 +9,9 @@
  * hardware saves one half of the registers and the handler the other. The contexts
  * run on the process stack pointer, handlers on the main one.
  *
+ * On a Cortex-R5 the hardware saves no registers, and a context may return as a handler does:
+ * what it leaves by itself needs no exception, only that none comes in between.
+ *
  * There are exactly two contexts; a switch goes to the other one. On the Cortex-M4F
  * neither has floating-point state, so that none is saved.
  */
@@ -45,6 +48,63 @@ void floor_run_as_thread(struct floor_stack *stack, void (*entry)(void)) __attri
 
 /* Where the other thread's stack ends, while it is not running. */
 extern uint32_t *floor_other_thread;
+
+#if __ARM_ARCH_PROFILE == 'R'
+
+/*
+ * Has the other thread's stack take the place of this one. At the end of a stack that does not run there
+ * are r4 to r11, where to continue, and the status to continue with. r12 and lr hold the latter two of
+ * this stack.
+ */
+#define FLOOR_EXCHANGE_STACKS                                     \
+    "   push  {r4-r12, lr}           \n"                          \
+    "   movw  r0, #:lower16:floor_other_thread\n"                 \
+    "   movt  r0, #:upper16:floor_other_thread\n"                 \
+    "   ldr   r1, [r0]               \n"                          \
+    "   str   sp, [r0]               \n"                          \
+    "   mov   sp, r1                 \n"                          \
+    "   pop   {r4-r11}               \n"                          \
+    "   rfeia sp!                    \n"
+
+/*
+ * What a naked handler of the only interrupt begins with: what it does not keep goes to the stack that it
+ * has interrupted, in System mode, and the interrupt is acknowledged. r3 and r12 are its own from then on.
+ */
+#define FLOOR_HANDLER_BEGINS                                      \
+    "   sub   lr, lr, #4             \n"                          \
+    "   srsdb sp!, #0x1f             \n"                          \
+    "   cps   #0x1f                  \n"                          \
+    "   push  {r0-r3, r12, lr}       \n"                          \
+    "   movw  r12, #0x1000           \n"                          \
+    "   movt  r12, #0xf900           \n"                          \
+    "   ldr   r3, [r12, #0xc]        \n"
+
+/* What it does to return into the other thread. The one that it leaves continues with interrupts masked
+ * where its own registers are taken back. */
+#define FLOOR_RETURN_TO_OTHER_THREAD                              \
+    "   str   r3, [r12, #0x10]       \n"                          \
+    "   adr   r12, 9f                \n"                          \
+    "   mov   lr, #0x9f              \n"                          \
+    FLOOR_EXCHANGE_STACKS                                         \
+    "9: pop   {r0-r3, r12, lr}       \n"                          \
+    "   rfeia sp!                    \n"                          \
+    "   .ltorg                       \n"
+
+/* What is left goes on with interrupts enabled. */
+static inline void floor_switch(void)
+{
+    __asm__ __volatile__(
+        "   cpsid i                      \n"
+        "   adr   r12, 1f                \n"
+        "   mov   lr, #0x1f              \n"
+        FLOOR_EXCHANGE_STACKS
+        "1:                              \n"
+        : : : "r0", "r1", "r2", "r3", "r12", "lr", "cc", "memory");
+}
+
+#else
+
+#define FLOOR_HANDLER_BEGINS ""
 
 /*
  * What a naked handler does to return into the other thread. It keeps r3.
@@ -94,5 +154,7 @@ static inline void floor_switch(void)
 {
     __asm__ __volatile__("svc 0" : : : "memory");
 }
+
+#endif
 
 #endif

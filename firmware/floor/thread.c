@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Switching between contexts: by agreement, and at once. */
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rtmark_firmware.h"
 #include "switch.h"
 
@@ -130,15 +130,17 @@ RTMARK_END_AT_RETURN("thread.end", 16);
 
 void IRQ0_Handler(void);
 
-void IRQ0_Handler(void)
+HANDLER void IRQ0_Handler(void)
 {
+    HANDLER_BEGINS;
     switches++;
     RTMARK_BEGIN("thread.end");
+    HANDLER_ENDS;
 }
 
 static void start(void)
 {
-    NVIC_ISER0 = 1u;
+    enable_handler(0, IRQ0_Handler);
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("thread.start");
         RTMARK_BEGIN("thread.start.static");

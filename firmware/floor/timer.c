@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A tick that counts, and a delay that sleeps until enough were counted. */
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rtmark_firmware.h"
 #include "rtmark_soc.h"
 
@@ -10,16 +10,16 @@ static volatile uint32_t ticks;
 
 void SysTick_Handler(void);
 
-void SysTick_Handler(void)
+HANDLER void SysTick_Handler(void)
 {
+    TICK_BEGINS;
     ticks++;
+    TICK_ENDS;
 }
 
 static void start_ticks(void)
 {
-    SYST_RVR = RTMARK_CLOCK_HZ / TICK_HZ - 1u;
-    SYST_CVR = 0;
-    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+    start_tick(TICK_HZ, SysTick_Handler);
 }
 
 /* ---------------------------------------------------------- timer.delay.1000ms */
@@ -60,8 +60,8 @@ RTMARK_SCENARIO("timer.delay.1000ms", delay_1000ms);
 
 /* ------------------------------------------------------------------ timer.tick */
 
-RTMARK_BEGIN_AT_PEND("timer.tick", 15);
-RTMARK_END_AT_RETURN("timer.tick", 15);
+RTMARK_BEGIN_AT_PEND("timer.tick", CORE_TICK);
+RTMARK_END_AT_RETURN("timer.tick", CORE_TICK);
 
 static void tick(void)
 {
@@ -74,7 +74,7 @@ RTMARK_SCENARIO("timer.tick", tick);
 
 /* ------------------------------------------------------------------ timer.wake */
 
-RTMARK_BEGIN_AT_PEND("timer.wake", 15);
+RTMARK_BEGIN_AT_PEND("timer.wake", CORE_TICK);
 
 static void wake(void)
 {
@@ -124,7 +124,7 @@ RTMARK_SCENARIO("timer.now", now);
 
 /* ------------------------------------------------------------------ timer.idle */
 
-RTMARK_BEGIN_AT_PEND("timer.idle", 15);
+RTMARK_BEGIN_AT_PEND("timer.idle", CORE_TICK);
 RTMARK_END_AT_SLEEP("timer.idle");
 
 static void idle(void)

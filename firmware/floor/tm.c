@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Thread-Metric's tests with two contexts: by hand, those that have no more. */
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rtmark_firmware.h"
 #include "switch.h"
 #include "tm_basic.h"
@@ -18,14 +18,16 @@ static uint32_t taken;
 
 void IRQ1_Handler(void);
 
-void IRQ1_Handler(void)
+HANDLER void IRQ1_Handler(void)
 {
+    HANDLER_BEGINS;
     given = 1;
+    HANDLER_ENDS;
 }
 
 static void interrupt(void)
 {
-    NVIC_ISER0 = 1u << 1;
+    enable_handler(1, IRQ1_Handler);
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("tm.interrupt");
         NVIC_ISPR0 = 1u << 1;
@@ -50,7 +52,7 @@ void IRQ0_Handler(void);
 
 __attribute__((naked)) void IRQ0_Handler(void)
 {
-    __asm__("   .syntax unified               \n" FLOOR_RETURN_TO_OTHER_THREAD);
+    __asm__("   .syntax unified               \n" FLOOR_HANDLER_BEGINS FLOOR_RETURN_TO_OTHER_THREAD);
 }
 
 static void preempting(void)
@@ -64,7 +66,7 @@ static void preempting(void)
 static void preempted(void)
 {
     floor_switch();
-    NVIC_ISER0 = 1u;
+    enable_handler(0, IRQ0_Handler);
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("tm.interrupt_preempt");
         NVIC_ISPR0 = 1u;

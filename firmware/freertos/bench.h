@@ -6,18 +6,15 @@
 #include "FreeRTOS.h"
 #include "task.h"
 
+#include "core.h"
 #include "rtmark_firmware.h"
 
 /* Above the idle task, below the timer task, which sleeps all the time. */
 #define benchLOW_PRIORITY     ( tskIDLE_PRIORITY + 1 )
 #define benchHIGH_PRIORITY    ( tskIDLE_PRIORITY + 2 )
 
-/* The exception that is the tick: SysTick, or the interrupt of the counter that is in its place. */
-#if __ARM_ARCH_PROFILE == 'R'
-    #define benchTICK    52
-#else
-    #define benchTICK    15
-#endif
+/* The exception that is the tick. */
+#define benchTICK    CORE_TICK
 
 /* Gives the heap its memory, where the heap is one that has to be told. */
 void vBenchDefineHeap( void );

@@ -56,10 +56,10 @@ static void arm_timers(void)
     }
 }
 
-RTMARK_BEGIN_AT_PEND("growth.tick.delayed", 15);
-RTMARK_END_AT_RETURN("growth.tick.delayed", 15);
-RTMARK_BEGIN_AT_PEND("growth.timer.tick", 15);
-RTMARK_END_AT_RETURN("growth.timer.tick", 15);
+RTMARK_BEGIN_AT_PEND("growth.tick.delayed", CORE_TICK);
+RTMARK_END_AT_RETURN("growth.tick.delayed", CORE_TICK);
+RTMARK_BEGIN_AT_PEND("growth.timer.tick", CORE_TICK);
+RTMARK_END_AT_RETURN("growth.timer.tick", CORE_TICK);
 
 static void spin_step(void *context)
 {
@@ -84,7 +84,7 @@ RTMARK_SCENARIO("growth.timer.tick", tick_delayed);
 
 static void due_step(void *context);
 
-RTMARK_BEGIN_AT_PEND("growth.tick.due", 15);
+RTMARK_BEGIN_AT_PEND("growth.tick.due", CORE_TICK);
 RTMARK_END_AT_ENTRY("growth.tick.due", due_step);
 
 static uint32_t due_period(void)
@@ -159,7 +159,7 @@ RTMARK_SCENARIO("growth.timer.start", delay_delayed);
 
 static void expired_step(void *context);
 
-RTMARK_BEGIN_AT_PEND("growth.timer.expiry", 15);
+RTMARK_BEGIN_AT_PEND("growth.timer.expiry", CORE_TICK);
 RTMARK_END_AT_ENTRY("growth.timer.expiry", expired_step);
 
 static void __attribute__((noinline)) expired_step(void *context)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "rtmark_soc.h"
 
 #if defined(__riscv)
 
@@ -36,9 +37,28 @@ static inline void tick_start(uint32_t period)
     core_enable_interrupts();
 }
 
+#elif __ARM_ARCH_PROFILE == 'R' && RTMARK_INTERRUPTS > 0
+
+#include "cortex_m.h"
+
+#define TICK_HANDLER void SysTick_Handler(void)
+#define TICK_BARRIER() __asm__ __volatile__("isb" : : : "memory")
+
+static inline void tick_taken(uint32_t period)
+{
+    (void)period;
+    cortex_r5_acknowledge_tick();
+}
+
+static inline void tick_start(uint32_t period)
+{
+    cortex_r5_start_tick(RTMARK_CLOCK_HZ / period);
+    cortex_r5_start_handlers();
+}
+
 #elif defined(__aarch64__) || __ARM_ARCH_PROFILE == 'R'
 
-/* Nobody: the images for these cores have no interrupts. */
+/* Nobody: these have no interrupts. */
 #define TICK_HANDLER __attribute__((unused)) static void no_tick(void)
 #define TICK_BARRIER() __asm__ __volatile__("isb" : : : "memory")
 

@@ -37,8 +37,8 @@ RTMARK_SCENARIO("timer.delay.1000ms", start_delay);
 
 /* ------------------------------------------------------------------ timer.tick */
 
-RTMARK_BEGIN_AT_PEND("timer.tick", 15);
-RTMARK_END_AT_RETURN("timer.tick", 15);
+RTMARK_BEGIN_AT_PEND("timer.tick", CORE_TICK);
+RTMARK_END_AT_RETURN("timer.tick", CORE_TICK);
 
 static void spin(void *context)
 {
@@ -60,9 +60,9 @@ static uint32_t expired;
 
 static void expired_step(void *context);
 
-RTMARK_BEGIN_AT_PEND("timer.wake", 15);
+RTMARK_BEGIN_AT_PEND("timer.wake", CORE_TICK);
 RTMARK_END_AT_ENTRY("timer.wake", expired_step);
-RTMARK_BEGIN_AT_PEND("timer.expiry", 15);
+RTMARK_BEGIN_AT_PEND("timer.expiry", CORE_TICK);
 RTMARK_END_AT_ENTRY("timer.expiry", expired_step);
 
 static void __attribute__((noinline)) expired_step(void *context)
@@ -164,7 +164,7 @@ static struct ring_queue load_queue = {
 
 static void jitter_step(void *context);
 
-RTMARK_BEGIN_AT_PEND("timer.jitter", 15);
+RTMARK_BEGIN_AT_PEND("timer.jitter", CORE_TICK);
 RTMARK_END_AT_ENTRY("timer.jitter", jitter_step);
 
 static void __attribute__((noinline)) jitter_step(void *context)
@@ -200,7 +200,7 @@ RTMARK_SCENARIO("timer.jitter", jitter);
 
 /* ------------------------------------------------------------------ timer.idle */
 
-RTMARK_BEGIN_AT_PEND("timer.idle", 15);
+RTMARK_BEGIN_AT_PEND("timer.idle", CORE_TICK);
 RTMARK_END_AT_SLEEP("timer.idle");
 
 static void end_step(void *context)

@@ -146,6 +146,14 @@ impl Api {
         Some((&near.scenario, &near.differs))
     }
 
+    /// Returns the symbol of the function that a function of this name would be the wrapper of: the same
+    /// with the prefix that is not shown.
+    pub fn wrapped(&self, function: &str) -> Option<String> {
+        let prefix = self.strip.as_str();
+        let is_plain = !prefix.is_empty() && !function.starts_with(prefix);
+        is_plain.then(|| format!("{prefix}{function}"))
+    }
+
     /// Returns a function's name as applications write it.
     pub fn display_name<'a>(&self, function: &'a str) -> &'a str {
         let name = base_name(function);

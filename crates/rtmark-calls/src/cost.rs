@@ -91,6 +91,18 @@ pub struct CalledFunction {
     pub sites: Vec<Site>,
 }
 
+impl CalledFunction {
+    /// Returns the function's name for a table of all functions, of which this is one: its symbol if
+    /// another one has the same name, as a wrapper does that the compiler has not inlined.
+    pub fn label(&self, all: &[Self]) -> &str {
+        let is_same = |other: &&Self| {
+            (&other.function, other.from, other.outcome)
+                == (&self.function, self.from, self.outcome)
+        };
+        if all.iter().filter(is_same).count() > 1 { &self.symbol } else { &self.function }
+    }
+}
+
 /// A kernel function whose code the compiler has inlined into its caller. Its calls cannot be
 /// distinguished from each other, but its instructions can, by the debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -142,4 +154,31 @@ pub struct KernelCost {
     /// The scenarios that could not be distinguished from others.
     #[serde(skip)]
     pub ambiguous: AmbiguousScenarios,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_the_same_name_are_called_by_their_symbols() {
+        let called = |function: &str, symbol: &str, outcome| CalledFunction {
+            function: function.to_owned(),
+            symbol: symbol.to_owned(),
+            from: Origin::Thread,
+            outcome,
+            calls: 1,
+            hit: 1,
+            cycles: None,
+            longest_began: None,
+            sites: Vec::new(),
+        };
+        let all = [
+            called("k_sem_give", "z_impl_k_sem_give", Outcome::Returned),
+            called("k_sem_give", "k_sem_give.constprop.0", Outcome::Returned),
+            called("k_sem_give", "z_impl_k_sem_give", Outcome::Switched),
+        ];
+        let labels = all.each_ref().map(|one| one.label(&all));
+        assert_eq!(labels, ["z_impl_k_sem_give", "k_sem_give.constprop.0", "k_sem_give"]);
+    }
 }

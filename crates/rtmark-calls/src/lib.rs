@@ -24,6 +24,7 @@ mod inlined;
 mod matcher;
 mod recorder;
 mod rules;
+mod wrappers;
 
 pub use api::{Api, ApiError, Kind};
 pub use cost::{CalledFunction, Cycles, InlinedCall, KernelCost, Origin, Outcome, Shares, Site};

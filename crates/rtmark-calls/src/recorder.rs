@@ -16,6 +16,7 @@ use crate::api::{Api, Kind};
 use crate::cost::{CalledFunction, Cycles, KernelCost, Origin, Outcome, Shares, Site};
 use crate::inlined::Inlined;
 use crate::matcher::{Continuation, End, RuleMatcher, Timed, WaitingCall};
+use crate::wrappers::Wrappers;
 
 /// The exceptions through which kernels switch and are called, and that of the tick.
 const SVCALL: u16 = 11;
@@ -116,6 +117,7 @@ pub struct CallRecorder<'a, 'elf> {
     just_returned: Option<ReturnedCall>,
     /// Finds the calls that are scenarios'.
     matcher: RuleMatcher<'a>,
+    wrappers: Wrappers<'a>,
     shares: Shares,
     /// The cycle up to which cycles have been counted, and the owner of those since.
     counted: u64,
@@ -155,7 +157,9 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         matcher: RuleMatcher<'a>,
     ) -> Self {
         let symbols = image.symbols();
-        let is_called = |name: &str| api.kind(name) == Some(Kind::Called);
+        let wrappers = Wrappers::new(api, symbols);
+        let is_called =
+            |name: &str| api.kind(name) == Some(Kind::Called) && !wrappers.contains(name);
         let entries = symbols.iter().map(|(address, _)| address & !1).filter(|address| {
             let location = symbols.name_at(*address);
             location.is_some_and(|at| at.offset == 0 && is_called(&at.symbol))
@@ -167,6 +171,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             kernels_roots: [SVCALL, PENDSV]
                 .map(|exception| format!("[{}]", machine.soc().core.exception_name(exception))),
             entries: entries.collect(),
+            wrappers,
             classes: Vec::new(),
             open: Vec::new(),
             returns: HashMap::new(),
@@ -247,7 +252,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         };
         let outside = matches!(inherited, Owner::Application | Owner::Interrupt);
         let class = |owner| Class { owner, is_call: false };
-        match self.api.kind(name) {
+        match self.api.kind(name).filter(|_| !self.wrappers.contains(name)) {
             Some(Kind::Application) => class(own),
             Some(Kind::Idle) => class(Owner::Idle),
             Some(Kind::Internal) => class(Owner::Kernel),
@@ -374,6 +379,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::Argument(number)));
         let rules = if in_handler { Vec::new() } else { self.rules(machine, node, arguments) };
         let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
+        let site = self.wrappers.outer_site(site, self.calls.stack_number());
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(OpenCall {
             node,
@@ -516,6 +522,8 @@ impl Observer for CallRecorder<'_, '_> {
             // is nothing more than the call.
             if class.is_call && pc != self.next && self.entries.contains(&pc) {
                 self.begin(machine, node, now);
+            } else if let Some((site, _)) = self.newest {
+                self.wrappers.called(pc, self.calls.stack_number(), site);
             }
         }
         ControlFlow::Continue(())

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::cache::{Cache, lock, short, touch_build};
 use crate::layout::{self, make_linker};
-use crate::tools::{Tool, c_tools, clean, rust_target};
+use crate::tools::{Tool, c_tools, clean, rust_flags, rust_target};
 use crate::{
     BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, SettingChanges,
     TREE_VARIABLE, Target, Tree, generate, host, known, view,
@@ -397,7 +397,12 @@ impl Builder {
         if matches!(target.probes, Probes::Clocked(_)) {
             command.args(["--features", "rtmark-probe/clock"]);
         }
-        command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
+        let triple = rust_target(&target.core).unwrap_or_default();
+        command.arg("--target").arg(triple);
+        let flags = rust_flags(&target.core);
+        if !flags.is_empty() {
+            command.args(["--config", &format!("target.{triple}.rustflags={flags:?}")]);
+        }
         command.args(changes.cargo(&kernel.manifest, target));
         if kernel.own && uses_probe_crate(workspace) {
             let probe = toml::Value::from(self.tree.root().join("probe").display().to_string());

@@ -9,7 +9,7 @@ use rtmark_model::{Compiler, Setting};
 use crate::builder::{Goal, no_image, sha256, write_if_changed};
 use crate::flags::{c_flags, rustc_flags, short_version};
 use crate::select::tick_in_elf;
-use crate::tools::rust_target;
+use crate::tools::{rust_flags, rust_target};
 use crate::{
     BuildSystem, Builder, BuiltImage, FirmwareError, Kernel, Probes, SettingChanges, Target, host,
 };
@@ -46,7 +46,10 @@ impl Builder {
             let (flags, mut settings) = match build {
                 BuildSystem::Make => c_flags(out, &name),
                 BuildSystem::Cargo => {
-                    rustc_flags(self.workspace(kernel), &changes.cargo_profile(&kernel.manifest))
+                    let profile = changes.cargo_profile(&kernel.manifest);
+                    let (mut flags, settings) = rustc_flags(self.workspace(kernel), &profile);
+                    flags.extend(rust_flags(&target.core).iter().map(ToString::to_string));
+                    (flags, settings)
                 }
             };
             if let Some(time_base) = changes.time_base(&kernel.manifest, target) {

@@ -170,6 +170,13 @@ mod tests {
         let timer = "Some(Timer { base: 0x40054000, interrupt: 0, hertz: 1000000, \
                      enable: (0x4000c000, 0x200000, 0x0) });";
         assert!(rust.contains(timer), "{rust}");
+        // A counter at the clock of its bus.
+        let text = include_str!("../../../socs/zynqmp-r5.toml");
+        let [_, _, (_, rust)] =
+            files(&Target::from(&Soc::from_toml(text).expect("good"))).expect("both memories");
+        let timer = "Some(Timer { base: 0xff110000, interrupt: 36, hertz: 100000000, \
+                     enable: (0xff11000c, 0x1, 0x0) });";
+        assert!(rust.contains(timer), "{rust}");
         assert!(!header.contains("COUNTER"), "{header}");
         let target = Target::from(&soc);
         assert_eq!([0x0800_0124, 0x2000_0010].map(|at| target.code_in(at)), ["flash", "ram"]);

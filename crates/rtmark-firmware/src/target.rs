@@ -92,6 +92,8 @@ impl Timer {
     pub const fn hertz(&self) -> u32 {
         match self.kind {
             PeripheralKind::NrfRtc => 32_768,
+            // The clock of its bus, whose dividers are powers of two.
+            PeripheralKind::CadenceTtc => 100_000_000,
             _ => MICROSECONDS,
         }
     }
@@ -108,6 +110,7 @@ impl Timer {
             PeripheralKind::Rp2040Timer => "rp2040-timer",
             PeripheralKind::Rp2350Timer => "rp2350-timer",
             PeripheralKind::NrfRtc => "nrf-rtc",
+            PeripheralKind::CadenceTtc => "cadence-ttc",
             _ => "any",
         }
     }

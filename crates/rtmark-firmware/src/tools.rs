@@ -53,10 +53,23 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
         "rv32imac" | "hazard3" => "riscv32imac-unknown-none-elf",
         // Without floating-point registers, as for C.
         "cortex-a72" => "aarch64-unknown-none-softfloat",
-        // Likewise.
-        "cortex-r5" => "armv7r-none-eabi",
+        // Likewise; see `rust_flags`.
+        "cortex-r5" => "armv7a-none-eabi",
         _ => return None,
     })
+}
+
+/// Returns what a core adds to rustc's arguments.
+///
+/// `armv7r-none-eabi`, the target that is made for a Cortex-R5, is not in every distribution of Rust.
+/// `armv7a-none-eabi` is the same instruction set, and with these it differs by nothing: the core's own
+/// instructions and build attributes, and accesses to words at any address, which profile R has and that
+/// target does not assume. Only the core library was compiled without them.
+pub(crate) fn rust_flags(core: &str) -> &'static [&'static str] {
+    match core {
+        "cortex-r5" => &["-Ctarget-cpu=cortex-r5", "-Ctarget-feature=-strict-align"],
+        _ => &[],
+    }
 }
 
 /// Returns the tools that compile C for a core.

@@ -41,8 +41,8 @@ const PROFILE_SETTINGS: &[(&str, &str, &str)] = &[
 /// The settings of Rust firmware that are keys of Cargo's release profile.
 const CARGO_PROFILE: [&str; 4] = ["opt", "lto", "overflow_checks", "debug_assertions"];
 
-/// The settings of Rust firmware that its target or its linker script determines.
-const NO_FEATURES: [&str; 2] = ["fpu", "code_in"];
+/// The settings of Rust firmware that its target, its linker script or a build script determines.
+const NO_FEATURES: [&str; 3] = ["fpu", "code_in", "branch_prediction"];
 
 /// The compiler whose link-time optimisation the linker does not support.
 const NO_LTO: &str = "clang";

@@ -68,4 +68,4 @@ pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
-pub use stacks::{StackKind, StackUse, Stacks};
+pub use stacks::{StackKind, StackUse, Stacks, ThreadNames};

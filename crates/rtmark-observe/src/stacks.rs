@@ -5,7 +5,9 @@
 //! interrupted, so that each keeps its stack, whatever kernel switches them. A program without tasks of
 //! its own has one stack, the main one.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::ops::ControlFlow;
 
 use rtmark_sim::{AccessKind, CoreKind, Machine, Observer, Register, Symbols, ThreadStack};
@@ -18,7 +20,8 @@ use crate::functions::Functions;
 /// The most stack that a task or an interrupt has used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StackUse {
-    /// A task's first function, or the exception.
+    /// The name that the kernel gives a task, if it is known, otherwise its first function; or the
+    /// exception.
     pub name: String,
     /// The kind of stack.
     pub kind: StackKind,
@@ -45,9 +48,17 @@ pub enum StackKind {
     Interrupt,
 }
 
+/// Names the running thread as its kernel does.
+pub trait ThreadNames: fmt::Debug {
+    /// Returns the name of the thread that runs, by the kernel's own data; `None` if there is none.
+    fn running(&mut self, machine: &Machine) -> Option<String>;
+}
+
 #[derive(Debug)]
 struct Thread {
     name: u32,
+    /// The name that its kernel gives it.
+    given: Option<String>,
     /// The name is that of the code that switched stacks: the next function's name is better.
     is_named: bool,
     stack: ThreadStack,
@@ -120,6 +131,8 @@ impl Handler {
 #[derive(Debug)]
 pub struct Stacks<'a> {
     functions: Functions<'a>,
+    symbols: &'a Symbols,
+    names: Option<Box<dyn ThreadNames + 'a>>,
     threads: Vec<Thread>,
     suspended: Vec<Suspended>,
     current: Option<usize>,
@@ -139,6 +152,8 @@ impl<'a> Stacks<'a> {
             core: machine.soc().core,
             newest: machine.register(Register::Sp),
             functions: Functions::new(symbols),
+            symbols,
+            names: None,
             threads: Vec::new(),
             suspended: Vec::new(),
             current: None,
@@ -147,21 +162,31 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// Returns the use of each stack: tasks in order of appearance, then interrupts by number.
+    /// Names tasks by their kernel's own data.
+    #[must_use]
+    pub fn with_names(self, names: impl ThreadNames + 'a) -> Self {
+        Self { names: Some(Box::new(names)), ..self }
+    }
+
+    /// Returns the use of each stack: tasks in order of appearance, then interrupts by number. Of tasks
+    /// that follow each other on the same stack under the same name, the one that used most counts.
     pub fn uses(&self) -> Vec<StackUse> {
         // Start-up code may set several stack pointers; only the last is used.
         let is_used =
             |thread: &Thread| thread.stack != ThreadStack::Only || thread.low < thread.high;
         let first = self.threads.iter().position(is_used).unwrap_or(0);
         let used = self.threads.iter().enumerate().skip(first);
-        let task = |(at, thread): (usize, &Thread)| StackUse {
-            name: self
-                .functions
-                .name(self.threads[if at == first { 0 } else { at }].name)
-                .to_owned(),
-            kind: if at == first { self.kind(0) } else { self.kind(at) },
-            bytes: Bytes((thread.high - thread.low).into()),
-            lowest: Some(thread.low),
+        let task = |at: usize, thread: &Thread| {
+            let at = if at == first { 0 } else { at };
+            let kind = self.kind(at);
+            let given = thread.given.clone().filter(|_| kind == StackKind::Task);
+            let function = || self.functions.name(self.threads[at].name).to_owned();
+            StackUse {
+                name: given.unwrap_or_else(function),
+                kind,
+                bytes: Bytes((thread.high - thread.low).into()),
+                lowest: Some(thread.low),
+            }
         };
         let handler = |(exception, bytes): (&u16, &u32)| StackUse {
             name: self.core.exception_name(*exception),
@@ -169,7 +194,24 @@ impl<'a> Stacks<'a> {
             bytes: Bytes((*bytes).into()),
             lowest: None,
         };
-        used.map(task).chain(self.handlers.iter().map(handler)).collect()
+        let mut uses: Vec<StackUse> = Vec::new();
+        let mut known = HashMap::new();
+        for (at, thread) in used {
+            let used = task(at, thread);
+            match known.entry((used.name.clone(), thread.high)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(uses.len());
+                    uses.push(used);
+                }
+                Entry::Occupied(entry) => {
+                    let earlier = &mut uses[*entry.get()];
+                    earlier.bytes = earlier.bytes.max(used.bytes);
+                    earlier.lowest = earlier.lowest.min(used.lowest);
+                }
+            }
+        }
+        uses.extend(self.handlers.iter().map(handler));
+        uses
     }
 
     /// Returns the kind of a thread's stack. If the hardware gives no indication, the first one is the
@@ -189,8 +231,23 @@ impl<'a> Stacks<'a> {
             return self.suspended.remove(at).thread;
         }
         let name = self.functions.at(pc);
-        self.threads.push(Thread { name, is_named, stack, high: sp, low: sp, sp });
+        self.threads.push(Thread { name, given: None, is_named, stack, high: sp, low: sp, sp });
         self.threads.len() - 1
+    }
+
+    /// Tells whether the stack pointer has left a thread's stack in one instruction: it has moved far,
+    /// or into another variable, as start-up code does when it begins the first thread.
+    fn has_left(&self, thread: usize, sp: u32) -> bool {
+        let from = self.threads[thread].sp;
+        // The last word pushed, or the next one to be pushed: a full stack is still that one.
+        let variable = |sp: u32| {
+            let within = self.symbols.name_at(sp.wrapping_sub(4))?;
+            Some(sp.wrapping_sub(within.offset))
+        };
+        match from.abs_diff(sp) {
+            0..=MAX_SAVED_BYTES => false,
+            step => step > MAX_STACK_STEP || variable(from) != variable(sp),
+        }
     }
 
     /// Tells whether the stack pointer has just been moved elsewhere on a core with only one. It may be
@@ -278,13 +335,13 @@ impl Observer for Stacks<'_> {
         }
         let stack = machine.thread_stack();
         let same = |thread: &usize| self.threads[*thread].stack == stack;
-        let at = match self.current {
+        let before = self.current;
+        let at = match before {
             // The program switches stacks by itself, without exceptions.
-            Some(thread)
-                if same(&thread) && self.threads[thread].sp.abs_diff(sp) > MAX_STACK_STEP =>
-            {
+            Some(thread) if same(&thread) && self.has_left(thread, sp) => {
                 let holds = |thread: &Thread| {
-                    (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
+                    thread.stack == stack
+                        && (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
                 };
                 let known = self.threads.iter().position(holds);
                 known.unwrap_or_else(|| self.resume(pc, sp, stack, false))
@@ -295,6 +352,11 @@ impl Observer for Stacks<'_> {
             None => self.resume(pc, sp, stack, true),
         };
         self.current = Some(at);
+        if before != self.current
+            && let Some(given) = self.names.as_mut().and_then(|names| names.running(machine))
+        {
+            self.threads[at].given = Some(given);
+        }
         let function = self.functions.at(pc);
         let thread = &mut self.threads[at];
         (thread.low, thread.sp) = (thread.low.min(sp), sp);

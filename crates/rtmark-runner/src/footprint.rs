@@ -91,7 +91,7 @@ fn memory_of(soc: &Soc, built: &BuiltImage) -> Result<[i64; 3], String> {
     }
     let of_main = stacks.uses().into_iter().filter(|used| used.kind == StackKind::Main);
     let main = of_main.map(|used| used.bytes.0).max().unwrap_or_default();
-    Ok([image.flash_bytes() as i64, image.ram_bytes() as i64, main as i64])
+    Ok([image.flash_bytes() as i64, image.ram_bytes(soc) as i64, main as i64])
 }
 
 /// Builds the images that show what one more of each object costs, and runs them.

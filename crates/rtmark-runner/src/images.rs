@@ -190,11 +190,11 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
         Ok::<_, Failure>((records, settings))
     };
     let (program, settings, sizes, emulator) = match &unit.platform {
-        Platform::Sim(..) => {
+        Platform::Sim(file, _) => {
             let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
             let section = image.section(probes::SECTION).ok_or_else(no_probes)?;
             let (records, settings) = parsed(section)?;
-            let sizes = (image.flash_bytes(), image.ram_bytes());
+            let sizes = (image.flash_bytes(), image.ram_bytes(&file.soc));
             let probed = Probed { image, elf: built.elf.clone(), records, path };
             (Program::Observed(probed), settings, sizes, None)
         }

@@ -43,6 +43,7 @@ pub mod recording;
 mod run;
 mod same;
 pub mod socs;
+mod stated_clock;
 mod suite;
 
 pub use boards::{Bench, BoardFile, Rehearsal};
@@ -61,4 +62,5 @@ pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};
 pub use same::CodeChange;
+pub use stated_clock::StatedClock;
 pub use suite::{Explanation, Footprint, Suite};

@@ -2,6 +2,7 @@
 
 use rtmark_firmware::sha256;
 use rtmark_sim::Soc;
+use rtmark_units::Hertz;
 
 use crate::description_file::{self, DescriptionFile, FileError, FileKind};
 
@@ -63,6 +64,18 @@ impl DescriptionFile for SocFile {
 
     fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.soc.name.as_str())
+    }
+}
+
+impl SocFile {
+    /// Returns the same soc with another clock of its core.
+    ///
+    /// # Errors
+    /// When a soc cannot have that clock.
+    pub fn at_clock(&self, clock: Hertz) -> Result<Self, FileError> {
+        let mut soc: toml::Table = self.text.parse().unwrap_or_default();
+        soc.insert("clock_hz".to_owned(), i64::from(clock.0).into());
+        from_text(&self.origin, &soc.to_string())
     }
 }
 

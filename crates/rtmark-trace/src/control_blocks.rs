@@ -6,7 +6,7 @@
 use rtmark_sim::{Image, Machine};
 
 use crate::tasks::State;
-use rtmark_observe::offset_of;
+use rtmark_observe::{ThreadNames, offset_of};
 
 /// The maximum number of threads tracked.
 const MAX_THREADS: usize = 256;
@@ -16,6 +16,13 @@ const LONGEST_NAME: usize = 32;
 const PD_TRUE: u32 = 1;
 /// The Zephyr thread state of threads that wait for nothing but the core (`kernel_structs.h`).
 const ZEPHYR_QUEUED: u32 = 0x80;
+/// The ChibiOS thread state of threads that are ready (`chschd.h`); that of the running one is 1.
+const CHIBIOS_READY: u32 = 0;
+/// The RTX state of threads that are ready (`osThreadReady`); that of the running one is 2.
+const RTX_READY: u32 = 1;
+/// The offset of the pointer to the running thread in RTX's `osRtxInfo`, which its context switch in
+/// assembly language relies on as well (`I_T_RUN_OFS`).
+const RTX_RUNNING: u32 = 20;
 
 /// The location of a thread's name.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +40,16 @@ enum Ready {
     InList { from: u32, to: u32, list: u32 },
     /// The bytes at an offset contain nothing but these bits.
     Has { offset: u32, bytes: usize, bits: u32 },
+    /// The byte at an offset has this value.
+    Is { offset: u32, value: u32 },
     /// Unknown.
     Unknown,
 }
 
 /// A reader of a kernel's control blocks.
 #[derive(Debug)]
-pub struct ControlBlocks {
+pub struct ControlBlocks<'a> {
+    image: &'a Image,
     /// The address of the pointer to the running thread's block.
     current: u32,
     /// The variable that must have this value before threads run.
@@ -50,16 +60,25 @@ pub struct ControlBlocks {
     known: Vec<(u32, String)>,
 }
 
-impl ControlBlocks {
+impl<'a> ControlBlocks<'a> {
     /// Creates a reader for the kernel in an image, if it is a known one.
-    pub fn new(elf: &[u8], image: &Image) -> Option<Self> {
+    pub fn new(elf: &[u8], image: &'a Image) -> Option<Self> {
         Self::free_rtos(elf, image)
             .or_else(|| Self::thread_x(elf, image))
             .or_else(|| Self::zephyr(elf, image))
+            .or_else(|| Self::chibi_os(elf, image))
+            .or_else(|| Self::rtx(elf, image))
+            .or_else(|| Self::riot(elf, image))
+            .or_else(|| Self::nuttx(elf, image))
+    }
+
+    /// Creates a reader for the threads that a pointer at `current` points to.
+    fn at(image: &'a Image, current: u32, name: Option<Name>, ready: Ready) -> Self {
+        Self { image, current, begun: None, name, ready, known: Vec::new() }
     }
 
     /// FreeRTOS 10 and 11 (`tasks.c`).
-    fn free_rtos(elf: &[u8], image: &Image) -> Option<Self> {
+    fn free_rtos(elf: &[u8], image: &'a Image) -> Option<Self> {
         const BLOCK: &str = "tskTaskControlBlock";
         let symbols = image.symbols();
         let current = symbols.address_of("pxCurrentTCB")?;
@@ -77,28 +96,22 @@ impl ControlBlocks {
             _ => Ready::Unknown,
         };
         let begun = symbols.address_of("xSchedulerRunning").map(|running| (running, PD_TRUE));
-        Some(Self { current, begun, name: Some(Name::Within(name)), ready, known: Vec::new() })
+        Some(Self { begun, ..Self::at(image, current, Some(Name::Within(name)), ready) })
     }
 
     /// ThreadX 6 (`tx_api.h`): a thread's state is 0 when it is ready to run.
-    fn thread_x(elf: &[u8], image: &Image) -> Option<Self> {
+    fn thread_x(elf: &[u8], image: &'a Image) -> Option<Self> {
         const BLOCK: &str = "TX_THREAD_STRUCT";
         let current = image.symbols().address_of("_tx_thread_current_ptr")?;
         let name = offset_of(elf, BLOCK, "tx_thread_name")?;
         let state = offset_of(elf, BLOCK, "tx_thread_state");
         let ready = state.map_or(Ready::Unknown, |offset| Ready::Has { offset, bytes: 4, bits: 0 });
-        Some(Self {
-            current,
-            begun: None,
-            name: Some(Name::Pointer(name)),
-            ready,
-            known: Vec::new(),
-        })
+        Some(Self::at(image, current, Some(Name::Pointer(name)), ready))
     }
 
-    /// Zephyr 2 and 3 (`kernel_structs.h`, `thread.h`). Without `CONFIG_THREAD_NAME`, a thread is named
+    /// Zephyr 2 to 4 (`kernel_structs.h`, `thread.h`). Without `CONFIG_THREAD_NAME`, a thread is named
     /// after the variable that contains its block.
-    fn zephyr(elf: &[u8], image: &Image) -> Option<Self> {
+    fn zephyr(elf: &[u8], image: &'a Image) -> Option<Self> {
         let kernel = image.symbols().address_of("_kernel")?;
         let processors = offset_of(elf, "z_kernel", "cpus")?;
         let current = kernel + processors + offset_of(elf, "_cpu", "current")?;
@@ -110,19 +123,65 @@ impl ControlBlocks {
             bits: ZEPHYR_QUEUED,
         });
         let name = offset_of(elf, "k_thread", "name").map(Name::Within);
-        Some(Self { current, begun: None, name, ready, known: Vec::new() })
+        Some(Self::at(image, current, name, ready))
+    }
+
+    /// ChibiOS/RT 6 and 7 (`chobjects.h`). Threads have names with `CH_CFG_USE_REGISTRY`.
+    fn chibi_os(elf: &[u8], image: &'a Image) -> Option<Self> {
+        let symbols = image.symbols();
+        let (instance, structure) = match symbols.address_of("ch0") {
+            Some(instance) => (instance, "ch_os_instance"),
+            None => (symbols.address_of("ch")?, "ch_system"),
+        };
+        let list = offset_of(elf, structure, "rlist")?;
+        let current = instance + list + offset_of(elf, "ch_ready_list", "current")?;
+        let state = offset_of(elf, "ch_thread", "state");
+        let ready =
+            state.map_or(Ready::Unknown, |offset| Ready::Is { offset, value: CHIBIOS_READY });
+        let name = offset_of(elf, "ch_thread", "name").map(Name::Pointer);
+        Some(Self::at(image, current, name, ready))
+    }
+
+    /// RTX 5, the kernel of CMSIS-RTOS2 (`rtx_os.h`).
+    fn rtx(elf: &[u8], image: &'a Image) -> Option<Self> {
+        const BLOCK: &str = "osRtxThread_s";
+        let current = image.symbols().address_of("osRtxInfo")? + RTX_RUNNING;
+        let name = Name::Pointer(offset_of(elf, BLOCK, "name")?);
+        let state = offset_of(elf, BLOCK, "state");
+        let ready = state.map_or(Ready::Unknown, |offset| Ready::Is { offset, value: RTX_READY });
+        Some(Self::at(image, current, Some(name), ready))
+    }
+
+    /// RIOT since 2013 (`thread.h`). Threads have names with `DEVELHELP` or `CONFIG_THREAD_NAMES`.
+    fn riot(elf: &[u8], image: &'a Image) -> Option<Self> {
+        let current = image.symbols().address_of("sched_active_thread")?;
+        offset_of(elf, "_thread", "status")?;
+        let name = offset_of(elf, "_thread", "name").map(Name::Pointer);
+        // Which states are those of ready threads depends on the version.
+        Some(Self::at(image, current, name, Ready::Unknown))
+    }
+
+    /// NuttX on one core (`sched.h`): before there was an array of running tasks, the head of the
+    /// list of ready ones.
+    fn nuttx(elf: &[u8], image: &'a Image) -> Option<Self> {
+        let symbols = image.symbols();
+        let current =
+            symbols.address_of("g_running_tasks").or_else(|| symbols.address_of("g_readytorun"))?;
+        offset_of(elf, "tcb_s", "task_state")?;
+        let name = offset_of(elf, "tcb_s", "name").map(Name::Within);
+        Some(Self::at(image, current, name, Ready::Unknown))
     }
 
     /// Returns the states of all threads, at a moment when the kernel is not changing them.
-    pub fn states(&mut self, machine: &Machine, image: &Image) -> Vec<(String, State)> {
+    pub fn states(&mut self, machine: &Machine) -> Vec<(String, State)> {
         // Before start-up code has initialised it, RAM may hold anything.
         if self.begun.is_some_and(|(address, value)| word(machine, address) != value) {
             return Vec::new();
         }
         let current = word(machine, self.current);
         let is_new = !self.known.iter().any(|(block, _)| *block == current);
-        if current != 0 && self.known.len() < MAX_THREADS && is_new {
-            let name = self.name_of(machine, image, current);
+        if is_new && self.known.len() < MAX_THREADS && self.is_block(machine, current) {
+            let name = self.name_of(machine, current);
             self.known.push((current, name));
         }
         let state = |block: u32| match self.is_ready(machine, block) {
@@ -133,15 +192,29 @@ impl ControlBlocks {
         self.known.iter().map(|(block, name)| (name.clone(), state(*block))).collect()
     }
 
+    /// Tells whether an address can be that of a control block: it is aligned, and in memory. Before
+    /// start-up code has cleared it, the pointer to the running thread may be anything.
+    fn is_block(&self, machine: &Machine, block: u32) -> bool {
+        let name = match self.name {
+            Some(Name::Within(offset) | Name::Pointer(offset)) => offset,
+            None => 0,
+        };
+        let is_memory = |address: u32| machine.peek(address, 4).len() == 4;
+        block != 0
+            && block.is_multiple_of(4)
+            && is_memory(block)
+            && block.checked_add(name).is_some_and(is_memory)
+    }
+
     /// Returns a thread's name; equal names of two threads are distinguished by their addresses.
-    fn name_of(&self, machine: &Machine, image: &Image, block: u32) -> String {
+    fn name_of(&self, machine: &Machine, block: u32) -> String {
         let text = match self.name {
             Some(Name::Within(offset)) => text(machine, block.wrapping_add(offset)),
             Some(Name::Pointer(offset)) => text(machine, word(machine, block.wrapping_add(offset))),
             None => None,
         };
         let variable = || {
-            let at = image.symbols().name_at(block).filter(|at| at.offset == 0)?;
+            let at = self.image.symbols().name_at(block).filter(|at| at.offset == 0)?;
             Some(at.symbol)
         };
         match text.or_else(variable) {
@@ -157,17 +230,32 @@ impl ControlBlocks {
                 Some((from..to).contains(&word(machine, block.wrapping_add(list))))
             }
             Ready::Has { offset, bytes, bits } => {
-                let state = machine.peek(block.wrapping_add(offset), bytes);
-                let state = state.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-                Some(state & !bits == 0)
+                Some(value(machine, block.wrapping_add(offset), bytes) & !bits == 0)
+            }
+            Ready::Is { offset, value: of_ready } => {
+                Some(value(machine, block.wrapping_add(offset), 1) == of_ready)
             }
             Ready::Unknown => None,
         }
     }
 }
 
+impl ThreadNames for ControlBlocks<'_> {
+    fn running(&mut self, machine: &Machine) -> Option<String> {
+        let states = self.states(machine);
+        let running = states.into_iter().find(|(_, state)| *state == State::Running);
+        running.map(|(name, _)| name)
+    }
+}
+
+/// Reads an integer of up to four bytes.
+fn value(machine: &Machine, address: u32, bytes: usize) -> u32 {
+    let bytes = machine.peek(address, bytes);
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
 fn word(machine: &Machine, address: u32) -> u32 {
-    machine.peek(address, 4).try_into().map_or(0, u32::from_le_bytes)
+    value(machine, address, 4)
 }
 
 /// Reads a C string; returns `None` if there is none, or it is not text.

@@ -5,8 +5,8 @@
 //! resulting [`Timeline`] consists of slices and moments on named tracks. [`Timeline::to_perfetto`]
 //! writes it as Perfetto's protobuf, which ui.perfetto.dev and its trace processor open.
 //!
-//! Only kernels know what a task is. [`Tasks`] reads the structures of FreeRTOS, ThreadX and Zephyr
-//! with the help of their debug information, and knows the functions through which Embassy, lilos, RTIC
+//! Only kernels know what a task is. [`Tasks`] reads the structures of FreeRTOS, ThreadX, Zephyr,
+//! ChibiOS, RTX, RIOT and NuttX ([`ControlBlocks`]) with the help of their debug information, and knows the functions through which Embassy, lilos, RTIC
 //! and the ring of closures run theirs; for other programs it reports the outermost function of each stack. Nothing
 //! here runs a machine, reads a file or prints.
 
@@ -18,6 +18,7 @@ mod schema;
 mod tasks;
 mod timeline;
 
+pub use control_blocks::ControlBlocks;
 pub use recorder::{Recorder, SpanProbe};
 pub use tasks::Tasks;
 pub use timeline::{Mark, Slice, Timeline, Track};

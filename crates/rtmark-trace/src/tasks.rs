@@ -1,6 +1,6 @@
 //! Determines which task runs, from each kernel's memory and symbols.
 //!
-//! FreeRTOS, ThreadX and Zephyr state it in memory: see [`control_blocks`](crate::control_blocks).
+//! FreeRTOS, ThreadX, Zephyr, ChibiOS, RTX, RIOT and NuttX state it in memory: see [`control_blocks`](crate::control_blocks).
 //! Tasks that are futures or closures run while the function does that the executor polls or the loop
 //! calls: see [`polls`](crate::polls). Of other programs only the outermost function of each stack is
 //! known.
@@ -44,7 +44,7 @@ pub struct Tasks<'a, 'elf> {
 
 #[derive(Debug)]
 enum Kind<'a, 'elf> {
-    Blocks(ControlBlocks, &'a Image),
+    Blocks(ControlBlocks<'a>),
     Polled(Box<Polls<'a, 'elf>>),
     /// By the root function of each stack.
     Stacks(Box<Stacks<'a>>),
@@ -87,7 +87,7 @@ impl<'a, 'elf> Tasks<'a, 'elf> {
     /// Creates a tracker for an image, using its symbols and its debug information.
     pub fn new(elf: &[u8], image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Self {
         let kind = if let Some(blocks) = ControlBlocks::new(elf, image) {
-            Kind::Blocks(blocks, image)
+            Kind::Blocks(blocks)
         } else if let Some(polls) = Polls::new(image, lines) {
             Kind::Polled(Box::new(polls))
         } else {
@@ -114,7 +114,7 @@ impl<'a, 'elf> Tasks<'a, 'elf> {
     /// them.
     pub(crate) fn listed(&mut self, machine: &Machine) -> Vec<(String, State)> {
         match &mut self.kind {
-            Kind::Blocks(blocks, image) => blocks.states(machine, image),
+            Kind::Blocks(blocks) => blocks.states(machine),
             _ => Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 
 /** Milliseconds after which a long request pauses, so that another can replace it. */
 const SLICE_MS = 80;
-// A module with a tail call: browsers that accept it run the faster of the two builds.
+// A module with a tail call: browsers that accept it run the faster of the two programs.
 const TAIL_CALL = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 6, 1, 4, 0, 18, 0, 11];
 
 export const fetchOk = async (path) => {

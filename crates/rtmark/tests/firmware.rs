@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use rtmark_model::Catalogue;
+use rtmark_model::{Catalogue, Scenario};
 use serde_json::Value;
 
 /// Runs `rtmark` with a store of this test's own; builds are kept from run to run.
@@ -43,6 +43,11 @@ impl Suite {
             .iter()
             .find(fits)
             .unwrap_or_else(|| panic!("{soc} {kernel} {scenario} has an answer"))
+    }
+
+    /// Whether the scenario was asked for.
+    fn asked(&self, scenario: &str) -> bool {
+        self.0.iter().any(|answer| answer["key"]["scenario"] == scenario)
     }
 
     /// The median of the steady samples, or the only sample; `None` when the kernel has said
@@ -127,29 +132,103 @@ fn kernels_tick_from_each_chips_timer() {
     assert_eq!(wake["provenance"]["settings"]["time_base"], "TIMER0", "{wake:#}");
 }
 
-/// A Cortex-R5 has a controller of its own, and the tick of another timer: both are measured as elsewhere,
-/// parts are less than the whole, and no sample counts as hit by what belongs to it.
+const CORTEX_R5: &str = "zynqmp-r5";
+const CORTEX_R5_KERNELS: [&str; 4] = ["floor", "freertos", "ring", "embassy"];
+
+/// Runs these scenarios in all kernels that a Cortex-R5 has, built as the rest says.
+fn on_cortex_r5(scenarios: &[&str], rest: &[&str]) -> Suite {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let command = ["run", "--placements", "1", "--format", "json", "--soc", CORTEX_R5];
+    let chosen = [&["--kernel"], &CORTEX_R5_KERNELS[..], &["--scenario"], scenarios].concat();
+    Suite::of(&rtmark(home.path(), &[&command, rest, &chosen].concat()).0)
+}
+
+/// What the kernels answer there, but for what takes long.
+static CORTEX_R5_SUITE: LazyLock<Suite> = LazyLock::new(|| {
+    let tasks = "{thread,semaphore,mutex,rwlock,queue,stream,events,notify,async,heap,pool}.*";
+    let timers = "timer.{tick,wake,now,start,stop,expiry,idle}";
+    on_cortex_r5(&[tasks, "{isr,tm,boot}.*", timers, "growth.{yield,wake,queue}.*"], &[])
+});
+
+/// A Cortex-R5 has a controller of its own, and the time of another timer: both are measured as elsewhere,
+/// parts are less than the whole, and no sample counts as hit by what belongs to it. Embassy sets alarms, so
+/// that nothing ticks.
 #[test]
 fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
-    let home = tempfile::tempdir().expect("a scratch folder");
-    let soc = "zynqmp-r5";
-    let arguments =
-        ["run", "--placements", "1", "--format", "json", "--soc", soc, "-k", "freertos"];
-    let scenarios = ["--scenario", "isr.*", "timer.tick", "timer.wake", "tm.interrupt*"];
-    let suite = Suite::of(&rtmark(home.path(), &[&arguments[..], &scenarios].concat()).0);
-    let of = |id: &str| suite.typical(soc, "freertos", id).unwrap_or_else(|| panic!("{id}"));
-    assert!(of("isr.entry") + of("isr.return") < of("isr.round_trip"));
-    assert!(of("isr.round_trip") < of("isr.wake.semaphore"));
-    assert_eq!(of("isr.wake.thread"), of("isr.wake.semaphore"), "they are one program");
-    assert!(of("isr.tail_chain") > of("isr.return"), "there is no tail-chaining");
-    assert!(of("isr.round_trip") < of("timer.tick") && of("timer.tick") < of("timer.wake"));
-    assert!(of("tm.interrupt") < of("tm.interrupt_preempt"));
-    for scenario in ["isr.entry", "isr.round_trip", "timer.tick", "timer.wake"] {
-        let statistics = &suite.answer(soc, "freertos", scenario)["statistics"];
-        assert_eq!(statistics["disturbed"], Value::Null, "{scenario}: {statistics}");
+    let suite = &*CORTEX_R5_SUITE;
+    for kernel in CORTEX_R5_KERNELS {
+        let answered = |id: &str| suite.typical(CORTEX_R5, kernel, id);
+        let of = |id: &str| answered(id).unwrap_or_else(|| panic!("{kernel} {id}"));
+        assert!(of("isr.entry") + of("isr.return") < of("isr.round_trip"), "{kernel}");
+        assert!(of("isr.round_trip") < of("isr.wake.thread"), "{kernel}");
+        assert!(of("isr.tail_chain") > of("isr.return"), "{kernel}: there is no tail-chaining");
+        assert!(of("isr.entry") < of("timer.wake"), "{kernel}");
+        assert_eq!(answered("timer.tick").is_some(), kernel != "embassy");
+        assert!(answered("timer.tick") < Some(of("timer.wake")), "{kernel}");
+        assert!(of("isr.entry") < of("tm.interrupt"), "{kernel}");
+        let preempts = ["floor", "freertos"].contains(&kernel);
+        assert_eq!(answered("tm.interrupt_preempt").is_some(), preempts, "{kernel}");
+        assert_eq!(answered("thread.resume.preempt").is_some(), preempts, "{kernel}");
+        for scenario in ["isr.entry", "isr.round_trip", "timer.tick", "timer.wake"] {
+            let statistics = &suite.answer(CORTEX_R5, kernel, scenario)["statistics"];
+            assert_eq!(statistics["disturbed"], Value::Null, "{kernel} {scenario}: {statistics}");
+        }
+        let nested = suite.answer(CORTEX_R5, kernel, "isr.nested");
+        assert_eq!(nested["answer"], "not-applicable", "{kernel}: {nested}");
     }
-    let nested = suite.answer(soc, "freertos", "isr.nested");
-    assert_eq!(nested["answer"], "not-applicable", "{nested}");
+    let same = ["isr.wake.thread", "isr.wake.semaphore"];
+    let [thread, semaphore] = same.map(|id| suite.typical(CORTEX_R5, "freertos", id));
+    assert_eq!(thread, semaphore, "they are one program");
+    let provenance = &suite.answer(CORTEX_R5, "embassy", "timer.wake")["provenance"];
+    assert_eq!(provenance["settings"]["time_base"], "TTC0, 100000000 Hz");
+    let flags = provenance["compiler"]["flags"].to_string();
+    assert!(flags.contains("-Ctarget-cpu=cortex-r5"), "{flags}");
+}
+
+#[test]
+fn no_kernel_is_below_the_floor_of_a_cortex_r5() {
+    let scenarios = Catalogue::builtin().expect("good");
+    let suite = &*CORTEX_R5_SUITE;
+    let scenarios = scenarios.scenarios().iter();
+    let asked: Vec<_> = scenarios.filter(|it| suite.asked(it.id.as_str())).collect();
+    let others = &CORTEX_R5_KERNELS[1..];
+    for kernel in others {
+        let both = |id| suite.least(CORTEX_R5, "floor", id).and(suite.least(CORTEX_R5, kernel, id));
+        let compared = asked.iter().filter(|scenario| both(scenario.id.as_str()).is_some());
+        assert!(compared.count() > 50, "{kernel}");
+    }
+    let below = below_the_floor(&[suite], &asked, &[CORTEX_R5], others);
+    assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
+}
+
+/// As kernels are built, the vendor's start-up code has switched prediction off.
+#[test]
+fn branch_prediction_of_a_cortex_r5_can_be_on() {
+    let suite = on_cortex_r5(&["thread.yield.alone"], &["--set", "branch_prediction=on"]);
+    for kernel in CORTEX_R5_KERNELS {
+        let of = |suite: &Suite| suite.typical(CORTEX_R5, kernel, "thread.yield.alone");
+        assert!(of(&suite).is_some() && of(&suite) < of(&CORTEX_R5_SUITE), "{kernel}");
+        let answer = suite.answer(CORTEX_R5, kernel, "thread.yield.alone");
+        assert_eq!(answer["provenance"]["settings"]["branch_prediction"], true, "{answer:#}");
+    }
+}
+
+/// Nothing is built for a load that a kernel says it lacks, or for a core that a kernel is not for.
+#[test]
+fn searches_of_loads_that_a_core_lacks_say_why() {
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["worst", "--load", "--soc", CORTEX_R5])
+        .env_remove("RTMARK_FIRMWARE")
+        .output()
+        .expect("rtmark runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    for why in [
+        "embassy has no mixed load on cortex-r5: Nothing preempts on this core",
+        "lilos has no mixed load on cortex-r5: lilos 1.3 is for Cortex-M only.",
+    ] {
+        assert!(stderr.contains(why), "{stderr}");
+    }
 }
 
 #[test]
@@ -166,14 +245,19 @@ fn recalled_figures_equal_measured_ones() {
 
 /// What is cheaper than the floor in the same scenario, by the least samples of several
 /// measurements of the suite: those of one layout of the code, or of many.
-fn below_the_floor(suites: &[&Suite], scenarios: &Catalogue) -> Vec<String> {
+fn below_the_floor(
+    suites: &[&Suite],
+    scenarios: &[&Scenario],
+    socs: &[&str],
+    kernels: &[&str],
+) -> Vec<String> {
     let mut below = Vec::new();
-    for soc in SOCS {
-        for scenario in scenarios.scenarios().iter().filter(|s| s.no_multiple.is_none()) {
+    for soc in socs {
+        for scenario in scenarios.iter().filter(|scenario| scenario.no_multiple.is_none()) {
             let id = scenario.id.as_str();
             let least = |kernel| suites.iter().filter_map(|s| s.least(soc, kernel, id)).min();
             let Some(floor) = least("floor") else { continue };
-            for kernel in &KERNELS[1..] {
+            for kernel in kernels {
                 let theirs = least(kernel).filter(|theirs| *theirs < floor);
                 below.extend(theirs.map(|t| format!("{soc} {id}: {kernel} {t}, floor {floor}")));
             }
@@ -185,7 +269,8 @@ fn below_the_floor(suites: &[&Suite], scenarios: &Catalogue) -> Vec<String> {
 #[test]
 fn no_kernel_is_below_the_floor() {
     let scenarios = Catalogue::builtin().expect("good");
-    let below = below_the_floor(&[&*SUITE], &scenarios);
+    let all: Vec<_> = scenarios.scenarios().iter().collect();
+    let below = below_the_floor(&[&*SUITE], &all, &SOCS, &KERNELS[1..]);
     assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
 }
 
@@ -208,6 +293,10 @@ fn figures_below_the_floor_are_detected() {
         Suite(answers.collect())
     };
     let (equal, cold, low) = (suite(10, 10, 10), suite(10, 9, 12), suite(8, 11, 11));
+    let below_the_floor = |suites: &[&Suite], scenarios: &Catalogue| {
+        let all: Vec<_> = scenarios.scenarios().iter().collect();
+        below_the_floor(suites, &all, &SOCS, &KERNELS[1..])
+    };
     assert!(below_the_floor(&[&equal], &one).is_empty());
     let below = below_the_floor(&[&equal, &cold], &one);
     assert_eq!(below.len(), SOCS.len() * (KERNELS.len() - 1));

@@ -214,10 +214,57 @@ fn threads_have_the_names_their_kernel_gives_them() {
     }
     for timeline in [threadx, zephyr] {
         assert!(timeline.contains("running") && timeline.contains("ready"));
+        // Before it is cleared, the pointer to the running thread points nowhere.
+        assert!(!timeline.contains("task 0x"), "a thread that is none");
+    }
+    for (kernel, lists_ready) in
+        [("CHIBIOS", true), ("RTX", true), ("RIOT", false), ("NUTTX", false)]
+    {
+        let timeline = threads_of(kernel, &[&format!("-D{kernel}")]);
+        for name in ["sensor", "radio", "third_thread", "running"] {
+            assert!(timeline.contains(name), "{kernel}: {name}");
+        }
+        assert_eq!(timeline.contains("ready"), lists_ready, "{kernel}");
     }
     // Without debug information nothing is guessed: there is one stack.
     let unknown = threads_of("stripped", &["-DTHREADX", "-g0"]);
     assert!(unknown.contains("reset") && !unknown.contains("radio"));
+}
+
+#[test]
+fn stacks_have_the_names_of_their_threads() {
+    let image = scratch("stacks.elf");
+    succeed(
+        Command::new("arm-none-eabi-gcc")
+            .args(["-mcpu=cortex-m3", "-mthumb", "-O1", "-g", "-Wall", "-Werror", "-nostdlib"])
+            .args(["-ffreestanding", "-T"])
+            .args([folder().join("mps2/mps2.ld"), folder().join("threads/stacks.c")])
+            .arg("-o")
+            .arg(&image),
+    );
+    let found = succeed(
+        Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(["footprint", "--soc", "mps2-an385", "--format", "json", "--image"])
+            .arg(format!("stacks={}", image.display())),
+    );
+    let document: serde_json::Value = serde_json::from_slice(&found).expect("JSON");
+    let stacks = document["images"][0]["stacks"].as_array().expect("stacks");
+    let tasks = stacks.iter().filter(|stack| stack["kind"] == "task");
+    let tasks: Vec<_> = tasks
+        .map(|task| {
+            let name = task["name"].as_str().expect("a name");
+            (name, task["bytes"].as_u64().expect("bytes"))
+        })
+        .collect();
+    // Start-up code left its stack for main's, right beside it; and of the two threads that had the
+    // worker's stack, one after the other, the second used more.
+    let [(boot, of_boot), ("main", of_main), ("worker", of_worker)] = tasks.as_slice() else {
+        panic!("{tasks:?}");
+    };
+    assert_eq!(*boot, "boot");
+    assert!((100..200).contains(of_boot), "{tasks:?}");
+    assert!((200..300).contains(of_main), "{tasks:?}");
+    assert!((300..400).contains(of_worker), "{tasks:?}");
 }
 
 #[test]

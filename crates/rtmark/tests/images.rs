@@ -350,11 +350,77 @@ fn linker_script_constants_are_not_functions() {
     let address = u32::from_str_radix(&give[..8], 16).expect("an address");
     // As Kconfig's are, and by chance an address amid a function.
     let constant = format!("-Wl,--defsym=CONFIG_SIZE={}", address + 4);
-    let image = guest("constant", &["-DPLAIN", &constant]);
-    let limit = ["--max-cycles", "20000"];
-    let output =
-        rtmark(&[&["sim", &image, "--soc", "mps2-an385", "--profile"], &limit[..]].concat());
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("z_impl_k_sem_give"), "{output:?}");
-    assert!(!shown.contains("CONFIG_SIZE"), "{shown}");
+    // And as Zephyr's are, which have the type of variables.
+    let typed = scratch().join("constant.s");
+    let address = format!("{:#x}", address + 4);
+    let source =
+        format!(".globl CONFIG_SIZE\n.equ CONFIG_SIZE, {address}\n.type CONFIG_SIZE, %object\n");
+    std::fs::write(&typed, source).expect("writable");
+    for constant in [constant.as_str(), &typed.display().to_string()] {
+        let image = guest("constant", &["-DPLAIN", constant]);
+        let limit = ["--max-cycles", "20000"];
+        let output =
+            rtmark(&[&["sim", &image, "--soc", "mps2-an385", "--profile"], &limit[..]].concat());
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains("z_impl_k_sem_give"), "{output:?}");
+        assert!(!shown.contains("CONFIG_SIZE"), "{shown}");
+    }
+}
+
+/// Zephyr's statement that SysTick counts its core's clock, of 12 MHz.
+const OF_12_MHZ: [&str; 2] = [
+    "-Wl,--defsym=CONFIG_CORTEX_M_SYSTICK=1",
+    "-Wl,--defsym=CONFIG_SYS_CLOCK_HW_CYCLES_PER_SEC=12000000",
+];
+
+#[test]
+fn times_are_of_the_clock_that_the_program_states() {
+    let image = guest("clock", &OF_12_MHZ);
+    let output = columns(&[("zephyr", &image)], &["--format", "json"]);
+    assert!(stderr_of(&output).contains("times are at 12 MHz, as its CONFIG_SYS_CLOCK_HW"));
+    let answers = answers(&output);
+    assert_eq!(of(&answers, "semaphore.give.immediate")[0]["clock"], 12_000_000);
+    // Where nothing can be started over, what to do is said.
+    let run = |more: &[&str]| {
+        let run = ["sim", &image, "--soc", "mps2-an385", "--max-cycles", "120000", "--format"];
+        let output = rtmark(&[&run[..], &["json"], more].concat());
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        document["nanoseconds"].as_u64().expect("a time")
+    };
+    assert_eq!((run(&[]), run(&["--clock", "12MHz"])), (4_800_000, 10_000_000));
+    let sim = ["sim", &image, "--soc", "mps2-an385", "--max-cycles", "120000"];
+    let stated = stderr_of(&rtmark(&sim));
+    assert!(stated.contains("states 12 MHz, not 25 MHz") && stated.contains("--clock 12MHz"));
+    let given = stderr_of(&rtmark(&[&sim[..], &["--clock", "12MHz"]].concat()));
+    assert!(given.contains("at 12 MHz") && !given.contains("states"), "{given}");
+    let wrong = rtmark(&[&sim[..], &["--clock", "fast"]].concat());
+    assert_eq!(wrong.status.code(), Some(2), "{}", stderr_of(&wrong));
+}
+
+#[test]
+fn wrappers_are_as_good_as_inlined() {
+    let image = guest("wrapped", &["-DWRAPPED"]);
+    let output = columns(&[("zephyr", &image)], &["--format", "json"]);
+    let found = of(&answers(&output), "semaphore.give.immediate")[0].clone();
+    assert_eq!(found["statistics"]["count"], 10, "{found}");
+    let calls = ["calls", &image, "--soc", "mps2-an385", "--max-cycles", "20000"];
+    let output = rtmark(&[&calls[..], &["--format", "json"]].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let called = document["runs"][0]["paid"]["called"].as_array().expect("functions");
+    let gives: Vec<_> = called.iter().filter(|one| one["function"] == "k_sem_give").collect();
+    let [give] = gives.as_slice() else { panic!("{called:?}") };
+    assert_eq!((&give["symbol"], &give["calls"]), (&"z_impl_k_sem_give".into(), &10.into()));
+    let place = &give["sites"][0]["place"];
+    assert_ne!(place["function"], "k_sem_give", "that is the wrapper: {place}");
+}
+
+#[test]
+fn short_programs_are_observed_to_their_end() {
+    // Its calls come after more than a second of its clock.
+    let image = guest("late", &["-DLATE"]);
+    let output = columns(&[("zephyr", &image)], &["--format", "json"]);
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    assert!(!stderr_of(&output).contains("calls are those of the first"));
+    let found = of(&answers(&output), "semaphore.give.immediate")[0].clone();
+    assert_eq!(found["statistics"]["count"], 10, "{found}");
 }

@@ -508,6 +508,7 @@ fn landmarks_give_the_same_result_as_every_instruction() {
     for (kernel, soc, name) in [
         ("freertos", "zynqmp-r5", "isr.wake.queue"),
         ("freertos", "zynqmp-r5", "queue.send.wake+ctx"),
+        ("embassy", "zynqmp-r5", "isr.wake.queue"),
         ("freertos", "rp2350-riscv", "queue.send.wake+ctx"),
         ("embassy", "generic-hazard3", "thread.yield"),
     ] {

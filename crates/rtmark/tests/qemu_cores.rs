@@ -125,6 +125,25 @@ fn polls_are_counted_on_xtensa() {
     assert!(of("thread.yield").is_null(), "the port is for polls alone");
 }
 
+/// The floor runs on one of these cores, and is the least there, too.
+#[test]
+#[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
+fn the_floor_takes_the_fewest_instructions() {
+    let machine = "zcu102-r5";
+    let shared = ["thread.yield", "thread.create", "semaphore.take.immediate"];
+    let found = ["floor", "freertos", "embassy"].map(|kernel| answers(kernel, machine, &shared));
+    let [Ok(floor), Ok(freertos), Ok(embassy)] = &found else {
+        eprintln!("{machine} is left out: {found:?}");
+        return;
+    };
+    for scenario in shared {
+        let of =
+            |answers: &[Value]| typical(answers, scenario).unwrap_or_else(|| panic!("{scenario}"));
+        let (least, others) = (of(floor), [of(freertos), of(embassy)]);
+        assert!(least > 3 && others.iter().all(|it| *it > least), "{scenario}: {least} {others:?}");
+    }
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
 fn embassy_results_repeat_on_every_core() {

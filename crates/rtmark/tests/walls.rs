@@ -38,6 +38,7 @@ fn crates_depend_only_on_lower_layers() {
         ("rtmark-units", &[]),
         ("rtmark-embed", &[]),
         ("rtmark-book", &[]),
+        ("rtmark-tail-calls", &[]),
         ("rtmark-files", &[]),
         ("rtmark-sources", &[]),
         ("rtmark-sim", &["rtmark-units"]),
@@ -90,6 +91,7 @@ fn crates_depend_only_on_lower_layers() {
                 "rtmark-import",
                 "rtmark-firmware",
                 "rtmark-store",
+                "rtmark-trace",
             ],
         ),
     ];

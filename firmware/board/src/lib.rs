@@ -3,7 +3,7 @@
 //!
 //! It takes the place that a HAL and a chip's own crate have in an application. There is no
 //! real HAL, because the scenarios use nothing of a chip but its core, and run on any. For the
-//! cores that are no Cortex-M, which QEMU has, it knows so much of the machine. It
+//! cores that are no Cortex-M, it also knows how they start, tick and are interrupted. It
 //! knows no kernel: how tasks are written, and what runs them, is each kernel's own.
 
 #![no_std]
@@ -13,7 +13,7 @@ mod aarch64;
 #[cfg(cortex_r)]
 mod cortex_r;
 mod counter;
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 pub mod device;
 mod failure;
 mod item;
@@ -22,7 +22,7 @@ pub mod load;
 pub mod prime;
 #[cfg(target_arch = "riscv32")]
 mod riscv;
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 pub mod rounds;
 pub mod soc;
 pub mod tm;
@@ -30,10 +30,12 @@ pub mod tm;
 #[cfg(cortex_m)]
 use cortex_m::peripheral::NVIC;
 
+#[cfg(cortex_r)]
+pub use cortex_r::{Timer, pend, start_interrupts, unmask};
 pub use counter::Counter;
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 pub use device::Interrupt;
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 pub use device::TimerInterrupt;
 pub use item::{Item, Odd};
 #[cfg(target_arch = "riscv32")]
@@ -60,6 +62,13 @@ pub fn start() {
 pub fn lower(interrupt: Interrupt, nvic: &mut NVIC) {
     // SAFETY: no critical section relies on a priority; they mask all interrupts.
     unsafe { nvic.set_priority(interrupt, 1 << (8 - soc::PRIORITY_BITS)) };
+}
+
+/// Pends an interrupt.
+#[cfg(cortex_m)]
+#[inline(always)]
+pub fn pend(interrupt: Interrupt) {
+    NVIC::pend(interrupt);
 }
 
 /// Lets an interrupt happen.

@@ -23,6 +23,9 @@ mod counter;
 #[cfg(feature = "stm32_timer")]
 #[path = "counter/stm32_timer.rs"]
 mod counter;
+#[cfg(feature = "ttc_timer")]
+#[path = "counter/ttc_timer.rs"]
+mod counter;
 
 use clock::Clock;
 pub use clock::start;

@@ -5,7 +5,7 @@
 #[cfg(feature = "timer")]
 #[path = "alarms.rs"]
 mod time_driver;
-#[cfg(not(any(feature = "timer", own_start)))]
+#[cfg(not(any(feature = "timer", target_arch = "aarch64")))]
 mod time_driver;
 
 #[cfg(cortex_m)]
@@ -15,11 +15,11 @@ use embassy_time::{Duration, Instant};
 use rtmark_board::Interrupt;
 use rtmark_probe::scenario;
 
-#[cfg(not(own_start))]
+#[cfg(not(target_arch = "aarch64"))]
 pub use time_driver::EXCEPTION;
 
 /// On a core whose images do not tell the time.
-#[cfg(own_start)]
+#[cfg(target_arch = "aarch64")]
 pub const EXCEPTION: u16 = 15;
 
 /// Ends the run unless it is the moment at which something was due, or less than a millisecond
@@ -79,8 +79,19 @@ pub fn load_ticks(count: u32, cycles: u32) -> Duration {
     Duration::from_ticks((count * cycles.div_ceil(tick)).into())
 }
 
+/// Sets the core up and, on a chip, starts what counts time: QEMU's machine has no interrupts. To be called
+/// once, first thing in `main`.
+#[cfg(cortex_r)]
+pub fn init() {
+    rtmark_board::start();
+    if rtmark_board::soc::INTERRUPTS > 0 {
+        time_driver::start();
+        rtmark_board::start_interrupts();
+    }
+}
+
 /// Sets the core up, which has no tick. To be called once, first thing in `main`.
-#[cfg(own_start)]
+#[cfg(target_arch = "aarch64")]
 pub fn init() {
     rtmark_board::start();
 }

@@ -1,5 +1,5 @@
 //! Time for embassy-time: SysTick counts, and wakes whose time has come. On RISC-V the core-local
-//! interruptor does.
+//! interruptor does, on a Cortex-R5 a triple timer's counter.
 //!
 //! For chips whose timers rtmark has no description of. SysTick cannot be set to a distant moment,
 //! so it interrupts at every tick; `alarms.rs` sets alarms, as its HALs do.
@@ -24,8 +24,11 @@ use rtmark_board::soc;
 
 rtmark_probe::setting!("tick_hz", TICK_HZ as u32);
 
-/// The exception in which what waits is woken: SysTick.
-pub const EXCEPTION: u16 = 15;
+/// The exception in which what waits is woken: SysTick, or the interrupt of the counter in its place.
+pub const EXCEPTION: u16 = match soc::TIMER {
+    Some(timer) if cfg!(cortex_r) => rtmark_board::TimerInterrupt::of(timer).exception(),
+    _ => 15,
+};
 
 /// SysTick's reload value.
 #[cfg(cortex_m)]
@@ -68,9 +71,22 @@ fn SysTick() {
     DRIVER.tick();
 }
 
-/// What the timer counts in a tick.
-#[cfg(target_arch = "riscv32")]
+/// The core's cycles in a tick.
+#[cfg(not(cortex_m))]
 const PERIOD: u32 = (soc::CLOCK_HZ as u64 / TICK_HZ) as u32;
+
+/// Starts the tick.
+#[cfg(cortex_r)]
+pub fn start() {
+    rtmark_board::Timer::start(PERIOD);
+}
+
+#[cfg(cortex_r)]
+#[unsafe(export_name = "TIMER")]
+fn timer() {
+    rtmark_board::Timer::acknowledge();
+    DRIVER.tick();
+}
 
 #[cfg(target_arch = "riscv32")]
 static TIMER: Mutex<RefCell<Option<rtmark_board::Timer>>> = Mutex::new(RefCell::new(None));

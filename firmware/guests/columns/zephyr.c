@@ -1,6 +1,7 @@
 /* No kernel: functions of Zephyr's names that a program calls, and the console of its latency_measure,
  * as far as the program comes: -DHALF ends in a loop behind two rows, -DFAULT in a fault. -DPLAIN is
- * no benchmark, and -DOTHER_CLOCK counts another clock's cycles than the core's. */
+ * no benchmark, -DWRAPPED has a wrapper of a system call, -DOTHER_CLOCK counts another clock's cycles
+ * than the core's, and -DLATE waits for more than a second of 25 MHz. */
 
 #include <stdint.h>
 
@@ -75,6 +76,16 @@ KERNELS void *k_malloc(uint32_t size)
     return &semaphore;
 }
 
+#ifdef WRAPPED
+/* A system call's wrapper that the compiler has not inlined. */
+KERNELS static void k_sem_give(struct k_sem *given)
+{
+    z_impl_k_sem_give(given);
+}
+#else
+#define k_sem_give z_impl_k_sem_give
+#endif
+
 static void print(const char *text)
 {
     register uint32_t operation __asm__("r0") = 4;
@@ -85,7 +96,7 @@ static void print(const char *text)
 static void calls(void)
 {
     for (uint32_t round = 0; round < 10; round++) {
-        z_impl_k_sem_give(&semaphore);
+        k_sem_give(&semaphore);
         z_impl_k_sem_take(&semaphore, 0, -1);
         z_impl_k_sem_take(&semaphore, 0, 0);
         z_impl_k_mutex_lock(&mutex, 0, -1);
@@ -116,6 +127,9 @@ void reset(void)
     print("START - Time Measurement\nTiming results: Clock frequency: " CLOCK "\n");
     thread_switch_yield();
     int_to_thread();
+#endif
+#ifdef LATE
+    spend(3000000);
 #endif
     calls();
 #if defined(FAULT)

@@ -1,5 +1,6 @@
 /* No kernel: what a debugger sees of one. Control blocks with the names and members that ThreadX
- * (-DTHREADX) and Zephyr have in their headers, and a pointer that says which thread runs. */
+ * (-DTHREADX), ChibiOS/RT (-DCHIBIOS), RTX (-DRTX), RIOT (-DRIOT), NuttX (-DNUTTX) and Zephyr have in
+ * their headers, and a pointer that says which thread runs. */
 
 #include <stdint.h>
 
@@ -23,7 +24,75 @@ TX_THREAD *_tx_thread_current_ptr;
 #define RUNS(thread) (_tx_thread_current_ptr = (thread))
 #define STATE(thread) (thread)->tx_thread_state
 #define WAITS 7
+#define UNNAMED 0
 typedef TX_THREAD thread_type;
+#elif defined(CHIBIOS)
+typedef struct ch_thread {
+    void *queue[3];
+    const char *name;
+    uint8_t state;
+} thread_type;
+struct ch_ready_list {
+    void *queue[3];
+    thread_type *current;
+};
+struct ch_os_instance {
+    struct ch_ready_list rlist;
+};
+
+struct ch_os_instance ch0;
+#define THREAD(text) { .name = text }
+#define RUNS(thread) (ch0.rlist.current = (thread))
+#define STATE(thread) (thread)->state
+#define WAITS 4
+#define UNNAMED 0
+#elif defined(RTX)
+typedef struct osRtxThread_s {
+    uint8_t id;
+    uint8_t state;
+    uint8_t flags;
+    uint8_t attr;
+    const char *name;
+} thread_type;
+
+struct {
+    uint32_t before[5];
+    thread_type *curr;
+} osRtxInfo;
+#define THREAD(text) { .state = 1, .name = text }
+#define RUNS(thread) (osRtxInfo.curr = (thread))
+#define STATE(thread) (thread)->state
+#define WAITS 3
+#define UNNAMED 0
+#elif defined(RIOT)
+typedef struct _thread {
+    char *sp;
+    uint8_t status;
+    uint8_t priority;
+    int16_t pid;
+    const char *name;
+} thread_type;
+
+thread_type *volatile sched_active_thread;
+#define THREAD(text) { .name = text }
+#define RUNS(thread) (sched_active_thread = (thread))
+#define STATE(thread) (thread)->status
+#define WAITS 1
+#define UNNAMED 0
+#elif defined(NUTTX)
+typedef struct tcb_s {
+    struct tcb_s *flink;
+    struct tcb_s *blink;
+    uint8_t task_state;
+    char name[32];
+} thread_type;
+
+thread_type *g_running_tasks[1];
+#define THREAD(text) { .name = text }
+#define RUNS(thread) (g_running_tasks[0] = (thread))
+#define STATE(thread) (thread)->task_state
+#define WAITS 1
+#define UNNAMED ""
 #else
 struct _thread_base {
     void *queued[2];
@@ -49,13 +118,14 @@ struct z_kernel _kernel;
 #define RUNS(thread) (_kernel.cpus[0].current = (thread))
 #define STATE(thread) (thread)->base.thread_state
 #define WAITS 2
+#define UNNAMED ""
 typedef struct k_thread thread_type;
 #endif
 
 #if defined(THREADX)
 static const thread_type start[3] = { THREAD("sensor"), THREAD("radio"), THREAD("radio") };
 #else
-static const thread_type start[3] = { THREAD("sensor"), THREAD("radio"), THREAD("") };
+static const thread_type start[3] = { THREAD("sensor"), THREAD("radio"), THREAD(UNNAMED) };
 #endif
 thread_type first_thread, second_thread, third_thread;
 

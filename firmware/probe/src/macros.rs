@@ -246,7 +246,7 @@ macro_rules! __probe_at_exception {
 
 /// A function's symbol is the address plus the bit that marks Thumb code, hence the `- 1`.
 /// The relocation without that bit, `R_ARM_ABS32_NOI`, is unknown to LLVM's linker.
-#[cfg(all(not(target_arch = "riscv32"), not(feature = "clock")))]
+#[cfg(all(cortex_m, not(feature = "clock")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_at_entry {
@@ -256,7 +256,7 @@ macro_rules! __probe_at_entry {
 }
 
 /// A function's symbol is its address.
-#[cfg(all(target_arch = "riscv32", not(feature = "clock")))]
+#[cfg(all(not(cortex_m), not(feature = "clock")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_at_entry {

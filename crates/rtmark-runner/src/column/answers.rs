@@ -61,7 +61,7 @@ impl Source<'_> {
                 elf_sha256: sha256.clone(),
                 layout: 0,
                 flash_bytes: image.flash_bytes(),
-                ram_bytes: image.ram_bytes(),
+                ram_bytes: image.ram_bytes(&self.soc.soc),
             },
             ..Provenance::default()
         }
@@ -128,7 +128,7 @@ impl Source<'_> {
 
     /// Reports all calls by function and outcome, in a section of their own.
     pub fn near(&self, called: &[CalledFunction], equal: &[EqualCalls], api: &Api) -> Vec<Answer> {
-        let row = |called: &CalledFunction| {
+        let row = |called: &CalledFunction, label: &str| {
             let cycles = called.cycles?;
             let (how, to) = match called.outcome {
                 Outcome::Returned => ("returns", "the instruction after it"),
@@ -147,7 +147,7 @@ impl Source<'_> {
                 Origin::Thread => ("", ""),
                 Origin::Interrupt => (", from a handler", ".interrupt"),
             };
-            let name = format!("{} {how}{from}", called.function);
+            let name = format!("{label} {how}{from}");
             let count = called.calls - called.hit;
             let summary = Summarised {
                 count: Some(count),
@@ -158,7 +158,7 @@ impl Source<'_> {
                 ..Summarised::default()
             };
             let span = Span {
-                from: format!("the instruction that calls {}", called.function),
+                from: format!("the instruction that calls {label}"),
                 to: to.to_owned(),
                 counted: Counted::All,
                 switches: u32::from(called.outcome == Outcome::Switched),
@@ -176,7 +176,7 @@ impl Source<'_> {
                     differs: differs.to_owned(),
                 }),
             };
-            let scenario = id(&format!("calls.{}.{how}{handler}", called.function));
+            let scenario = id(&format!("calls.{label}.{how}{handler}"));
             let provenance = Provenance {
                 core: self.soc.soc.core.name().to_owned(),
                 soc_sha256: self.soc.sha256.clone(),
@@ -188,7 +188,7 @@ impl Source<'_> {
             let readings = Readings::Summarised(summary);
             Some(Answer::Measured(Box::new(self.series(key, span, readings, provenance))))
         };
-        called.iter().filter_map(row).collect()
+        called.iter().filter_map(|one| row(one, one.label(called))).collect()
     }
 
     /// Parses the console as the log of a known suite.

@@ -2,9 +2,10 @@
 
 use rtmark_import::Program;
 use rtmark_sim::{Image, Machine};
-use rtmark_units::Cycles;
+use rtmark_units::{Cycles, Instructions};
 
 use crate::run::{Ending, Session};
+use crate::stated_clock::StatedClock;
 
 /// The most console output to keep, in bytes; no suite prints this much.
 const MAX_CONSOLE: usize = 64 << 20;
@@ -21,6 +22,10 @@ pub(super) struct ConsoleRun {
     pub ending_text: String,
     /// How long the run was.
     pub ran: Cycles,
+    /// The number of instructions executed.
+    pub instructions: Instructions,
+    /// The core's clock as the program states it at the end.
+    pub stated_clock: Option<StatedClock>,
     /// Whether the program announced its end, and with which result.
     pub announced: Option<AnnouncedResult>,
 }
@@ -82,5 +87,8 @@ pub(super) fn run(
         at = at.saturating_add(Cycles(REST_OF_LINE / 100));
         session.run(at, |machine| keep(machine, &mut console));
     }
-    ConsoleRun { console, ending, ending_text, ran, announced }
+    let machine = &session.machine;
+    let (instructions, stated_clock) =
+        (machine.instructions(), StatedClock::read(machine, image.symbols()));
+    ConsoleRun { console, ending, ending_text, ran, instructions, stated_clock, announced }
 }

@@ -22,8 +22,12 @@ use rtmark_units::Cycles;
 
 use crate::input_file;
 use crate::socs::SocFile;
+use crate::stated_clock::StatedClock;
 
 pub use observed::ImageFootprint;
+
+/// Seconds of its clock after which a benchmark program is stopped.
+const PROGRAM_SECONDS: u64 = 60;
 
 /// A foreign firmware image and the name of its column.
 #[derive(Clone, Debug)]
@@ -70,7 +74,8 @@ pub struct ColumnOptions<'a> {
     /// The scenarios to measure; all if empty.
     pub scenarios: &'a [Pattern],
     /// The cycles after which a run is cut off. Without it, a known benchmark program may run for 60
-    /// seconds of its clock, any other for one second, and each observed run for one second.
+    /// seconds of its clock, any other for one second. The observed run is as long if the program
+    /// announces its end within 100 million instructions, otherwise it is one second.
     pub max_cycles: Option<Cycles>,
     /// The version of rtmark, for the provenance.
     pub rtmark: &'a str,
@@ -137,18 +142,50 @@ impl ForeignImage {
         options: &ColumnOptions<'_>,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Column {
+        self.measure_at(soc, None, options, &mut advanced)
+    }
+
+    /// Measures the image on a soc, or once more on the same soc at the clock that the program turns
+    /// out to state; `stated` is that clock.
+    fn measure_at(
+        &self,
+        soc: &SocFile,
+        stated: Option<StatedClock>,
+        options: &ColumnOptions<'_>,
+        advanced: &mut impl FnMut(Cycles, Cycles),
+    ) -> Column {
         let mut machine = Machine::new(&soc.soc);
         if let Err(error) = machine.load(&self.image) {
             return self.rejected(soc, &error.to_string());
         }
         if probes::scenarios(&self.records).next().is_some() {
-            return self.measure_own(soc, &machine, options, &mut advanced);
+            return self.measure_own(soc, &machine, options, advanced);
         }
         let program = self.known_program();
         if let Some(program) = &program {
             // On a soc without a UART the program waits for ever, and the report says so.
             let _ = machine.connect_uart(None, program.sent.as_bytes());
         }
-        self.program(soc, &machine, program.as_ref(), options, &mut advanced)
+        let limit = options.max_cycles.unwrap_or(usual_limit(soc, program.as_ref()));
+        let printed = console::run(machine.clone(), &self.image, program.as_ref(), limit, advanced);
+        if stated.is_none()
+            && let Some(other) = printed.stated_clock
+            && other.differs_from(soc.soc.clock)
+            && let Ok(soc) = soc.at_clock(other.clock)
+        {
+            return self.measure_at(&soc, Some(other), options, advanced);
+        }
+        let mut column =
+            self.program(soc, &machine, (program.as_ref(), &printed), options, advanced);
+        column.notes.extend(stated.map(|StatedClock { clock, symbol }| {
+            format!("{}: times are at {clock}, as its {symbol} states", self.name)
+        }));
+        column
     }
+}
+
+/// Returns the cycles after which a run at full speed is cut off.
+fn usual_limit(soc: &SocFile, program: Option<&Program>) -> Cycles {
+    let second = u64::from(soc.soc.clock.0);
+    Cycles(program.map_or(second, |_| second * PROGRAM_SECONDS))
 }

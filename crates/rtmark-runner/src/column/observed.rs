@@ -7,11 +7,12 @@ use rtmark_import::Program;
 use rtmark_model::{Answer, Backend, Failure, FailureKind, Scenario};
 use rtmark_observe::{Attribution, StackUse, Stacks};
 use rtmark_sim::Machine;
+use rtmark_trace::ControlBlocks;
 use rtmark_units::Cycles;
 
 use super::answers::Source;
-use super::watched::describe_ambiguity;
-use super::{ColumnOptions, ForeignImage, console};
+use super::watched::{describe_ambiguity, observed_limit};
+use super::{ColumnOptions, ForeignImage, console, usual_limit};
 use crate::explain::{LEAD, representative};
 use crate::internal_error;
 use crate::run::{Ending, Session};
@@ -72,14 +73,16 @@ impl ForeignImage {
         let key = source.key(scenario.id.clone(), Backend::Sim);
         let failed = |failure| Box::new(Answer::Failed { key: key.clone(), failure });
         let none = |reason| Box::new(Answer::NotApplicable { key: key.clone(), reason });
-        let (mut machine, _) = self.ready(soc).map_err(failed)?;
+        let (mut machine, program) = self.ready(soc).map_err(failed)?;
         let api = api.ok_or_else(|| none(self.why_no_calls(&known)))?;
         if probes::scenarios(&self.records).next().is_some() {
             select(&mut machine, &self.image, &self.records, &scenario.id)
                 .map_err(|error| none(error.to_string()))?;
         }
-        let second = Cycles(soc.soc.clock.0.into());
-        let limit = options.max_cycles.unwrap_or(second);
+        let longest = options.max_cycles.unwrap_or(usual_limit(soc, program.as_ref()));
+        let printed =
+            console::run(machine.clone(), &self.image, program.as_ref(), longest, &mut advanced);
+        let limit = observed_limit(&printed, soc, options);
         let watched = self.watch(machine.clone(), api, limit, &mut advanced);
         if matches!(watched.ending, Ending::Internal(_)) {
             return Err(failed(internal_failure(watched.ending_text)));
@@ -143,6 +146,9 @@ impl ForeignImage {
         }
         let limit = max_cycles.unwrap_or(Cycles(soc.soc.clock.0.into()));
         let mut stacks = Stacks::new(&machine, self.image.symbols());
+        if let Some(threads) = ControlBlocks::new(&self.elf, &self.image) {
+            stacks = stacks.with_names(threads);
+        }
         let mut session = Session::with(machine, &self.image);
         let ending = session.run_observed(limit, &mut stacks, |machine| {
             machine.take_console();
@@ -153,7 +159,7 @@ impl ForeignImage {
         }
         Ok(ImageFootprint {
             flash_bytes: self.image.flash_bytes(),
-            ram_bytes: self.image.ram_bytes(),
+            ram_bytes: self.image.ram_bytes(&soc.soc),
             stacks: stacks.uses(),
             ran: session.machine.cycles(),
             ended: session.describe(&ending),

@@ -8,17 +8,17 @@ use rtmark_import::Program;
 use rtmark_model::{Answer, FailureKind, Scenario, ScenarioId};
 use rtmark_observe::{Lines, missing_debug_info};
 use rtmark_sim::Machine;
-use rtmark_units::Cycles;
+use rtmark_units::{Cycles, Instructions};
 
 use super::answers::Source;
-use super::console::{self, AnnouncedResult, ConsoleRun};
+use super::console::{AnnouncedResult, ConsoleRun};
 use super::{Column, ColumnOptions, ForeignImage};
 use crate::internal_error;
 use crate::run::{Ending, Session};
 use crate::socs::SocFile;
 
-/// Seconds of its clock after which a benchmark program is stopped.
-const SECONDS: u64 = 60;
+/// The most instructions of a program for which it is observed to its end.
+const OBSERVED_INSTRUCTIONS: Instructions = Instructions(100_000_000);
 
 /// The result of an observed run.
 pub(super) struct ObservedRun {
@@ -94,19 +94,15 @@ impl ForeignImage {
         )
     }
 
-    /// Measures a foreign image: what it prints and what it calls.
+    /// Makes the column of a foreign image: of what it has printed, and of what it calls.
     pub(super) fn program(
         &self,
         soc: &SocFile,
         machine: &Machine,
-        program: Option<&Program>,
+        (program, printed): (Option<&Program>, &ConsoleRun),
         options: &ColumnOptions<'_>,
         advanced: &mut impl FnMut(Cycles, Cycles),
     ) -> Column {
-        let second = Cycles(soc.soc.clock.0.into());
-        let whole = program.map_or(second, |_| Cycles(second.0.saturating_mul(SECONDS)));
-        let limit = options.max_cycles.unwrap_or(whole);
-        let printed = console::run(machine.clone(), &self.image, program, limit, advanced);
         let mut column = Column::default();
         let source = Source { foreign: self, soc, version: self.short(), kernel: None };
         if let Ending::Internal(error) = &printed.ending {
@@ -125,7 +121,7 @@ impl ForeignImage {
             None => column.notes.push(self.why_no_calls(&known)),
             Some(api) => {
                 column.notes.extend(self.without_debug_information());
-                let until = printed.ran.min(options.max_cycles.unwrap_or(second));
+                let until = observed_limit(printed, soc, options);
                 let watched = self.watch(machine.clone(), api, until, advanced);
                 let source = Source { kernel: Some(&api.name), ..source.clone() };
                 self.calls(&source, &watched, api, options, &mut column);
@@ -142,7 +138,7 @@ impl ForeignImage {
             Ok(reading) => source.rows(&reading, options, &mut column),
             Err(error) => column.notes.push(format!("{}: its console: {error}", self.name)),
         }
-        column.answers.extend(self.cut_short(&source, program, &printed, &column));
+        column.answers.extend(self.cut_short(&source, program, printed, &column));
         column
     }
 
@@ -299,6 +295,17 @@ impl ForeignImage {
         }
         column
     }
+}
+
+/// Returns how long to observe a run that was made at full speed before.
+pub(super) fn observed_limit(
+    printed: &ConsoleRun,
+    soc: &SocFile,
+    options: &ColumnOptions<'_>,
+) -> Cycles {
+    let is_short = printed.announced.is_some() && printed.instructions <= OBSERVED_INSTRUCTIONS;
+    let usual = if is_short { printed.ran } else { Cycles(soc.soc.clock.0.into()) };
+    printed.ran.min(options.max_cycles.unwrap_or(usual))
 }
 
 /// Explains why calls cannot be distinguished from each other.

@@ -166,6 +166,8 @@ pub struct Cpu {
     pub float_enabled: bool,
     /// The address that an exclusive load has tagged.
     pub exclusive: Option<u32>,
+    /// The event register, which WFE looks at (DDI 0406, B1.8.13).
+    pub event: bool,
 }
 
 /// Advances ITSTATE: ITAdvance (DDI 0406, A2.5.2).
@@ -194,6 +196,7 @@ impl Cpu {
             fpscr: 0,
             float_enabled: false,
             exclusive: None,
+            event: false,
         }
     }
 

@@ -1,64 +1,148 @@
 //! Dispatch: threaded code, in which each operation calls the next.
 //!
-//! Each micro-operation has a function of its own, instantiated from [`State::perform_micro`], that
-//! ends with a call of the next step's function. The compiler turns these calls into jumps: no loop
-//! and no table lies between two instructions, and each has a jump of its own for the host to
-//! predict. Where the compiler does not, at most as many calls are active as a block has slots.
-//! Each function exists twice: on the *fast path*, which makes no calls and so saves no registers,
-//! and on the *slow path*, which is complete. Common pairs of an instruction that sets flags and
-//! the following branch are fused into one function.
+//! Each micro-operation has a function of its own, instantiated from [`Dispatched::perform`], that ends
+//! with a call of the next step's function. The compiler turns these calls into jumps: no loop and no
+//! table lies between two instructions, and each has a jump of its own for the host to predict. Where
+//! the compiler does not, at most as many calls are active as a block has slots. Most functions exist
+//! for two paths: the *fast path*, which makes no calls and so saves no registers, and the *slow path*,
+//! which is complete; [`Paths`] says which ones an operation needs. Common pairs of an instruction that
+//! sets flags and the following branch are fused into one function.
 
+use std::marker::PhantomData;
 use std::slice::Iter;
 
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
-use crate::engine::micro_op::{
-    CHECK_PREDICTION, DispatchKind, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED,
-    SKIP,
+use crate::engine::micro_op::{Kind, MicroOp};
+use crate::engine::perform::{
+    CheckPrediction, ExpectedIt, FetchLine, Followed, Hop, If, Shifted, Skip,
 };
-use crate::exec::{Ending, Executing, Flow, Path};
-use crate::isa::{Op, PerOp, Slot};
+use crate::exec::{
+    Ending, Executing, Flow, Operation, Outcome, Path, Paths, PerOperation, operations,
+};
+use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;
 
 /// Executes the next step, and the steps after it as far as they follow each other.
 pub type OpFn = for<'a> fn(&mut State, &mut Cursor<'a>, Iter<'a, ScheduledOp>) -> Ending;
 
-/// Selects the function of an operation, for an instruction that may write the stack pointer, whose
-/// low bits are always clear, or for any other.
-pub struct OpFns {
+/// Selects the function of an instruction that may write the stack pointer, whose low bits are always
+/// clear, or of any other.
+struct OpFns {
     with_stack_pointer: bool,
 }
 
 impl OpFns {
-    pub fn of(slot: &Slot) -> Self {
+    fn of(slot: &Slot) -> Self {
         const SP: u8 = crate::arch::armm::registers::SP as u8;
         Self { with_stack_pointer: slot.d == SP || slot.n == SP && slot.op.moves_base() }
     }
-}
 
-impl PerOp for OpFns {
-    type Item = OpFn;
-
-    fn of<const OP: u16>(self) -> OpFn {
-        if self.with_stack_pointer { run::<OP, true> } else { run::<OP, false> }
+    /// Returns the function of a micro-operation.
+    fn function<M: Dispatched>(self) -> OpFn {
+        if const { !M::PATHS.has_fast() } {
+            return M::run_slow;
+        }
+        if const { M::PATHS.has_sp() } && self.with_stack_pointer {
+            return M::run::<OnFastPathWithSp>;
+        }
+        M::run::<OnFastPath>
     }
 }
 
-/// The position of a pass while a step executes. The cursor itself is updated only on demand.
-pub struct OpCursor<'p, 'a> {
+impl PerOperation for OpFns {
+    type Item = OpFn;
+
+    fn of<O: Operation>(self) -> OpFn {
+        self.function::<O>()
+    }
+}
+
+/// A micro-operation, as a type for which there are functions of dispatch.
+pub trait Dispatched: Sized {
+    /// The paths that it has.
+    const PATHS: Paths;
+
+    /// Executes the step at which the cursor is.
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome;
+
+    /// Executes it on a fast path, and continues with the next step.
+    fn run<'a, P: OnPath>(
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        rest: Iter<'a, ScheduledOp>,
+    ) -> Ending {
+        run_fast::<Self, P>(state, pass, rest, |state, at| (at.step.next)(state, at.pass, at.rest))
+    }
+
+    /// Executes it on the fast path together with a second micro-operation, and continues with the next
+    /// step.
+    fn run_fused<'a, Second: Dispatched>(
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        rest: Iter<'a, ScheduledOp>,
+    ) -> Ending {
+        run_fast::<Self, OnFastPath>(state, pass, rest, |state, at| {
+            run_fast::<Second, OnFastPath>(state, at.pass, at.rest, |state, at| {
+                (at.step.next)(state, at.pass, at.rest)
+            })
+        })
+    }
+
+    /// Executes it on the slow path, and continues with the next step.
+    #[inline(never)]
+    fn run_slow<'a>(
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        mut rest: Iter<'a, ScheduledOp>,
+    ) -> Ending {
+        let Some(step) = rest.next() else { return end(state, pass, rest) };
+        let mut at = OpCursor { pass, step, rest, path: PhantomData::<OnSlowPath> };
+        let outcome = Self::perform(state, &mut at);
+        if outcome == Ok(Flow::Next) {
+            return (step.next)(state, at.pass, at.rest);
+        }
+        at.pass();
+        outcome.into()
+    }
+}
+
+/// A path, as a type with which functions are parametrized.
+pub trait OnPath {
+    const PATH: Path;
+}
+
+pub enum OnFastPath {}
+
+impl OnPath for OnFastPath {
+    const PATH: Path = Path::Fast;
+}
+
+pub enum OnFastPathWithSp {}
+
+impl OnPath for OnFastPathWithSp {
+    const PATH: Path = Path::FastWithSp;
+}
+
+pub enum OnSlowPath {}
+
+impl OnPath for OnSlowPath {
+    const PATH: Path = Path::Slow;
+}
+
+/// The position of a pass while a step executes on a path. The cursor itself is updated only on demand.
+pub struct OpCursor<'p, 'a, P> {
     pass: &'p mut Cursor<'a>,
     step: &'a ScheduledOp,
     rest: Iter<'a, ScheduledOp>,
+    path: PhantomData<P>,
 }
 
-impl<'a> Executing<'a> for OpCursor<'_, 'a> {
+impl<'a, P: OnPath> Executing for OpCursor<'_, 'a, P> {
     type Position = Cursor<'a>;
 
-    #[inline(always)]
-    fn slot(&self) -> &'a Slot {
-        &self.step.slot
-    }
+    const PATH: Path = P::PATH;
 
     #[inline(always)]
     fn context(&mut self) -> &mut Cursor<'a> {
@@ -83,9 +167,62 @@ impl<'a> Executing<'a> for OpCursor<'_, 'a> {
     fn needs_check(&self) -> bool {
         self.pass.needs_check()
     }
+
+    #[inline(always)]
+    fn follows(&self, _: u32) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn not_taken(&self) -> Flow {
+        Flow::Next
+    }
 }
 
-impl<'a> OpCursor<'_, 'a> {
+/// The same for a branch that the block follows to a target.
+pub struct Following<'c, 'p, 'a, P> {
+    pub at: &'c mut OpCursor<'p, 'a, P>,
+    pub target: u32,
+}
+
+impl<'a, P: OnPath> Executing for Following<'_, '_, 'a, P> {
+    type Position = Cursor<'a>;
+
+    const PATH: Path = P::PATH;
+
+    #[inline(always)]
+    fn context(&mut self) -> &mut Cursor<'a> {
+        self.at.context()
+    }
+
+    #[inline(always)]
+    fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool {
+        self.at.reads_literal_fast(state, place)
+    }
+
+    #[inline(always)]
+    fn needs_check(&self) -> bool {
+        self.at.needs_check()
+    }
+
+    #[inline(always)]
+    fn follows(&self, target: u32) -> bool {
+        target == self.target | 1 && !self.at.is_over()
+    }
+
+    #[inline(always)]
+    fn not_taken(&self) -> Flow {
+        Flow::Leave
+    }
+}
+
+impl<'a, P> OpCursor<'_, 'a, P> {
+    /// Returns the slot of the step.
+    #[inline(always)]
+    pub const fn slot(&self) -> &'a Slot {
+        &self.step.slot
+    }
+
     /// Returns the cursor, moved to this step.
     #[inline(always)]
     pub fn pass(&mut self) -> &mut Cursor<'a> {
@@ -128,19 +265,16 @@ impl MicroOp {
         let slot = &self.slot;
         match self.kind {
             Kind::Plain => match self.known_shift() {
-                None => slot.op.pick(OpFns::of(slot)),
-                Some(shift) if OpFns::of(slot).with_stack_pointer => {
-                    shifted::<true>(slot.op, shift)
-                }
-                Some(shift) => shifted::<false>(slot.op, shift),
+                None => operations::pick(slot.op, OpFns::of(slot)),
+                Some(shift) => shifted(slot, shift),
             },
             Kind::Followed => followed(slot.op),
-            Kind::ExpectedIt => run::<EXPECTED_IT, false>,
+            Kind::ExpectedIt => ExpectedIt::run::<OnFastPath>,
             Kind::If(condition) => conditional(condition),
-            Kind::Hop => run::<HOP, false>,
-            Kind::Skip => run::<SKIP, false>,
-            Kind::Line => run::<LINE, false>,
-            Kind::CheckPrediction => run::<CHECK_PREDICTION, false>,
+            Kind::Hop => Hop::run::<OnFastPath>,
+            Kind::Skip => Skip::run::<OnFastPath>,
+            Kind::Line => FetchLine::run::<OnFastPath>,
+            Kind::CheckPrediction => CheckPrediction::run::<OnFastPath>,
         }
     }
 }
@@ -148,10 +282,11 @@ impl MicroOp {
 macro_rules! shifted {
     ($($op:ident $shift:literal)*) => {
         /// Returns the function of an operation with a known shift type.
-        fn shifted<const SP: bool>(op: Op, shift: u32) -> OpFn {
-            match (op, shift) {
-                $((Op::$op, $shift) => run::<{ SHIFTED * (1 + $shift) + Op::$op as u16 }, SP>,)*
-                _ => run::<{ Op::Undefined as u16 }, SP>,
+        fn shifted(slot: &Slot, shift: u32) -> OpFn {
+            let from = OpFns::of(slot);
+            match (slot.op, shift) {
+                $((Op::$op, $shift) => from.function::<Shifted<operations::$op, $shift>>(),)*
+                _ => operations::Undefined::run_slow,
             }
         }
     };
@@ -167,8 +302,8 @@ macro_rules! followed {
         /// Returns the function of a followed branch.
         fn followed(op: Op) -> OpFn {
             match op {
-                $(Op::$op => run::<{ FOLLOWED + Op::$op as u16 }, false>,)*
-                _ => run::<{ Op::Undefined as u16 }, false>,
+                $(Op::$op => Followed::<operations::$op>::run::<OnFastPath>,)*
+                _ => operations::Undefined::run_slow,
             }
         }
     };
@@ -183,8 +318,8 @@ macro_rules! conditional {
         /// Returns the function of an if-converted IT.
         fn conditional(condition: u8) -> OpFn {
             match condition {
-                $($condition => run::<{ IF + $condition }, false>,)*
-                _ => run::<SKIP, false>,
+                $($condition => If::<$condition>::run::<OnFastPath>,)*
+                _ => Skip::run::<OnFastPath>,
             }
         }
     };
@@ -203,22 +338,22 @@ macro_rules! both {
     ($($sets:ident)*; $($shifts:ident $shift:literal)*; $($branch:ident)*; $($condition:literal)*) => {
         fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
             match (first.slot.op, first.known_shift()) {
-                $((Op::$sets, _) => branch_after::<{ Op::$sets as u16 }>(second),)*
+                $((Op::$sets, _) => branch_after::<operations::$sets>(second),)*
                 $((Op::$shifts, Some($shift)) => {
-                    branch_after::<{ SHIFTED * (1 + $shift) + Op::$shifts as u16 }>(second)
+                    branch_after::<Shifted<operations::$shifts, $shift>>(second)
                 })*
                 _ => None,
             }
         }
 
-        fn branch_after<const FIRST: u16>(second: &MicroOp) -> Option<OpFn> {
+        fn branch_after<M: Dispatched>(second: &MicroOp) -> Option<OpFn> {
             Some(match (second.kind, second.slot.op) {
-                $((Kind::Plain, Op::$branch) => run_fused::<FIRST, { Op::$branch as u16 }>,)*
+                $((Kind::Plain, Op::$branch) => M::run_fused::<operations::$branch>,)*
                 $((Kind::Followed, Op::$branch) => {
-                    run_fused::<FIRST, { FOLLOWED + Op::$branch as u16 }>
+                    M::run_fused::<Followed<operations::$branch>>
                 })*
-                (Kind::ExpectedIt, _) => run_fused::<FIRST, EXPECTED_IT>,
-                $((Kind::If($condition), _) => run_fused::<FIRST, { IF + $condition }>,)*
+                (Kind::ExpectedIt, _) => M::run_fused::<ExpectedIt>,
+                $((Kind::If($condition), _) => M::run_fused::<If<$condition>>,)*
                 _ => return None,
             })
         }
@@ -232,62 +367,25 @@ both! {
     0 1 2 3 4 5 8 9 10 11 12 13
 }
 
-fn run_fused<'a, const FIRST: u16, const SECOND: u16>(
-    machine: &mut State,
-    pass: &mut Cursor<'a>,
-    rest: Iter<'a, ScheduledOp>,
-) -> Ending {
-    run_fast::<FIRST, false>(machine, pass, rest, |machine, at| {
-        run::<SECOND, false>(machine, at.pass, at.rest)
-    })
-}
-
+/// Executes a micro-operation on the fast path, and continues with `next` if it completes.
 #[inline(always)]
-fn run<'a, const MICRO: u16, const SP: bool>(
-    machine: &mut State,
-    pass: &mut Cursor<'a>,
-    rest: Iter<'a, ScheduledOp>,
-) -> Ending {
-    run_fast::<MICRO, SP>(machine, pass, rest, |machine, at| {
-        (at.step.next)(machine, at.pass, at.rest)
-    })
-}
-
-/// Executes an operation on the fast path, and continues with `next` if it completes.
-#[inline(always)]
-fn run_fast<'a, const MICRO: u16, const SP: bool>(
-    machine: &mut State,
+fn run_fast<'a, M: Dispatched, P: OnPath>(
+    state: &mut State,
     pass: &mut Cursor<'a>,
     mut rest: Iter<'a, ScheduledOp>,
-    next: impl FnOnce(&mut State, OpCursor<'_, 'a>) -> Ending,
+    next: impl FnOnce(&mut State, OpCursor<'_, 'a, P>) -> Ending,
 ) -> Ending {
     let all = rest.clone();
-    let Some(step) = rest.next() else { return end(machine, pass, rest) };
-    let mut at = OpCursor { pass, step, rest };
-    match machine.perform_micro(const { DispatchKind::of(MICRO) }, Path::Fast, SP, &mut at) {
-        Ok(Flow::Next) => next(machine, at),
-        Ok(Flow::SlowPath) => run_slow::<MICRO, SP>(machine, at.pass, all),
+    let Some(step) = rest.next() else { return end(state, pass, rest) };
+    let mut at = OpCursor { pass, step, rest, path: PhantomData };
+    match M::perform(state, &mut at) {
+        Ok(Flow::Next) => next(state, at),
+        Ok(Flow::SlowPath) if const { M::PATHS.has_slow() } => M::run_slow(state, at.pass, all),
         outcome => {
             at.pass();
             outcome.into()
         }
     }
-}
-
-#[inline(never)]
-fn run_slow<'a, const MICRO: u16, const SP: bool>(
-    machine: &mut State,
-    pass: &mut Cursor<'a>,
-    mut rest: Iter<'a, ScheduledOp>,
-) -> Ending {
-    let Some(step) = rest.next() else { return end(machine, pass, rest) };
-    let mut at = OpCursor { pass, step, rest };
-    let outcome = machine.perform_micro(const { DispatchKind::of(MICRO) }, Path::Slow, SP, &mut at);
-    if outcome == Ok(Flow::Next) {
-        return (step.next)(machine, at.pass, at.rest);
-    }
-    at.pass();
-    outcome.into()
 }
 
 /// Ends a pass after its last step.

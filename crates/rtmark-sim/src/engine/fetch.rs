@@ -5,8 +5,7 @@
 //! fetches repeat, their waits are planned: see [`crate::engine::fetch_plan`].
 
 use crate::engine::block::Block;
-use crate::engine::dispatch::OpCursor;
-use crate::exec::Executing;
+use crate::engine::dispatch::{OnPath, OpCursor};
 use crate::isa::Slot;
 use crate::state::{NOT_FETCHED, State};
 
@@ -43,7 +42,7 @@ impl State {
     /// Enters the line of a block's next instruction, if one look shows how. Returns whether it
     /// did.
     #[inline(always)]
-    pub(crate) fn try_fetch_next_fast(&mut self, at: &mut OpCursor<'_, '_>) -> bool {
+    pub(crate) fn try_fetch_next_fast<P: OnPath>(&mut self, at: &mut OpCursor<'_, '_, P>) -> bool {
         let memory = self.lines.near_mut();
         let (line, now, deadline) = (at.slot(), at.now(), self.deadline);
         let enters = memory.try_enter_fast(line.aux, now, |waits| at.wait(waits, deadline));

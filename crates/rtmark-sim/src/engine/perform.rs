@@ -3,12 +3,13 @@
 //! [`crate::exec`] defines the meaning of instructions. This module adds only what concerns the
 //! engine: whether a pass continues, and where.
 
+use std::marker::PhantomData;
+
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
-use crate::engine::dispatch::{OpCursor, OpFn};
-use crate::engine::micro_op::DispatchKind;
-use crate::exec::{Base, Ending, ExecContext, Executing, Flow, Outcome, Path, Side};
-use crate::isa::{Op, Slot};
+use crate::engine::dispatch::{Dispatched, Following, OnPath, OpCursor, OpFn};
+use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Paths};
+use crate::isa::{Group, Slot};
 use crate::state::{ProgramPoint, State};
 
 impl State {
@@ -45,112 +46,145 @@ impl State {
         }
         ending
     }
+}
 
-    /// Executes a micro-operation. It is inlined into the function of each, where only that one's
-    /// code remains: see [`crate::engine::dispatch`].
+impl<O: Operation> Dispatched for O {
+    const PATHS: Paths = O::PATHS;
+
     #[inline(always)]
-    pub(crate) fn perform_micro(
-        &mut self,
-        kind: DispatchKind,
-        path: Path,
-        sp: bool,
-        at: &mut OpCursor<'_, '_>,
-    ) -> Outcome {
-        match kind {
-            DispatchKind::Operation(op) => return self.perform(op, None, path, sp, at),
-            DispatchKind::Shifted(op, shift) => return self.perform(op, Some(shift), path, sp, at),
-            DispatchKind::Followed(op) => return self.follow(op, path, at),
-            DispatchKind::ExpectedIt => {
-                if !self.cpu.condition_of(at.slot().imm as u8) {
-                    return Ok(Flow::Leave);
-                }
-            }
-            DispatchKind::If(condition) => {
-                if !self.cpu.holds(condition) {
-                    at.skip_steps(at.slot().aux);
-                }
-            }
-            DispatchKind::Hop => at.skip_steps(at.slot().aux),
-            DispatchKind::Skip => {}
-            DispatchKind::CheckPrediction => {
-                let Slot { imm: branch, aux: target, .. } = *at.slot();
-                if !self.predictor.is_certain(branch, target) {
-                    if path == Path::Fast {
-                        return Ok(Flow::SlowPath);
-                    }
-                    if !self.predictor.learn(branch, target) {
-                        let pipe = at.pass().progress().pipe;
-                        at.pass().leave_with_state(pipe.mispredicted());
-                        return Ok(Flow::Leave);
-                    }
-                }
-            }
-            DispatchKind::Line => {
-                if !self.try_fetch_next_fast(at) {
-                    if path == Path::Fast {
-                        return Ok(Flow::SlowPath);
-                    }
-                    let waits = self.fetch_next(at.now(), at.slot());
-                    if waits > 0 {
-                        at.pass().wait_for_next(waits, self.deadline);
-                        if at.needs_check() {
-                            return Ok(Flow::Leave);
-                        }
-                    }
-                }
-            }
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        O::execute(state, at.slot(), at)
+    }
+}
+
+/// An operation whose second operand is shifted in a way that is known at compile time.
+pub struct Shifted<O, const KIND: u32>(PhantomData<O>);
+
+impl<O: Operation, const KIND: u32> Dispatched for Shifted<O, KIND> {
+    const PATHS: Paths = O::PATHS;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        let slot = at.slot();
+        // The same value, but now the compiler sees the type.
+        let slot = Slot { aux: KIND << 8 | slot.aux & 0xFF, ..*slot };
+        O::execute(state, &slot, at)
+    }
+}
+
+/// A branch that the block follows to its expected target.
+pub struct Followed<O>(PhantomData<O>);
+
+impl<O: Operation> Dispatched for Followed<O> {
+    const PATHS: Paths = O::PATHS;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        let slot = at.slot();
+        if matches!(O::OP.group(), Group::List) {
+            // Lists that are followed write their base back. Their target has the place that says so.
+            let pops = Slot { aux: 1, ..*slot };
+            return O::execute(state, &pops, &mut Following { at, target: slot.aux });
+        }
+        O::execute(state, slot, &mut Following { at, target: slot.imm })
+    }
+}
+
+/// An IT with an expected outcome.
+pub enum ExpectedIt {}
+
+impl Dispatched for ExpectedIt {
+    const PATHS: Paths = Paths::Fast;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        let holds = state.cpu.condition_of(at.slot().imm as u8);
+        Ok(if holds { Flow::Next } else { Flow::Leave })
+    }
+}
+
+/// An if-converted IT with this condition.
+pub enum If<const CONDITION: u8> {}
+
+impl<const CONDITION: u8> Dispatched for If<CONDITION> {
+    const PATHS: Paths = Paths::Fast;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        if !state.cpu.holds(CONDITION) {
+            at.skip_steps(at.slot().aux);
         }
         Ok(Flow::Next)
     }
+}
 
-    /// Executes a branch that the block follows to its expected target.
+/// Skips slots.
+pub enum Hop {}
+
+impl Dispatched for Hop {
+    const PATHS: Paths = Paths::Fast;
+
     #[inline(always)]
-    fn follow(&mut self, op: Op, path: Path, at: &mut OpCursor<'_, '_>) -> Outcome {
-        let s = at.slot();
-        let is_taken = match op {
-            Op::Bl => {
-                self.cpu.set(14, at.pass().next_address() | 1);
-                true
-            }
-            Op::Bx => {
-                let target = self.cpu.get(s.n);
-                if target != s.imm | 1 {
-                    return self.branch_exchange(at.pass(), target);
-                }
-                true
-            }
-            Op::BlxR => {
-                let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().next_address() | 1);
-                if target != s.imm | 1 {
-                    return self.branch_linked(at.pass(), target);
-                }
-                true
-            }
-            Op::Pop | Op::Ldm => {
-                let base = Base { moves: true, ..Base::of(s, Side::From) };
-                if let Some(last) = self.load_registers(s.imm, base) {
-                    if last != s.aux | 1 || at.is_over() {
-                        return self.branch_loaded(at.pass(), last);
-                    }
-                    return Ok(Flow::Next);
-                }
-                if path == Path::Fast {
-                    return Ok(Flow::SlowPath);
-                }
-                let flow = at.pass().slow_path(self, |machine| machine.load_multiple(s, base))?;
-                if flow == Flow::Jump {
-                    return Ok(flow);
-                }
-                return Ok(if at.needs_check() { Flow::Leave } else { Flow::Next });
-            }
-            _ => self.is_branch_taken(op, s),
-        };
-        if !is_taken {
-            return Ok(Flow::Leave);
+    fn perform<P: OnPath>(_: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        at.skip_steps(at.slot().aux);
+        Ok(Flow::Next)
+    }
+}
+
+/// Executes nothing.
+pub enum Skip {}
+
+impl Dispatched for Skip {
+    const PATHS: Paths = Paths::Fast;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(_: &mut State, _: &mut OpCursor<'_, '_, P>) -> Outcome {
+        Ok(Flow::Next)
+    }
+}
+
+/// Compares the branch prediction with where the block continues.
+pub enum CheckPrediction {}
+
+impl Dispatched for CheckPrediction {
+    const PATHS: Paths = Paths::Both;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        let Slot { imm: branch, aux: target, .. } = *at.slot();
+        if state.predictor.is_certain(branch, target) {
+            return Ok(Flow::Next);
         }
-        if at.is_over() {
-            return Ok(self.branch(at.pass(), s.imm));
+        if OpCursor::<P>::IS_FAST {
+            return Ok(Flow::SlowPath);
+        }
+        if state.predictor.learn(branch, target) {
+            return Ok(Flow::Next);
+        }
+        let pipe = at.pass().progress().pipe;
+        at.pass().leave_with_state(pipe.mispredicted());
+        Ok(Flow::Leave)
+    }
+}
+
+/// Fetches the next instruction from another line of its memory.
+pub enum FetchLine {}
+
+impl Dispatched for FetchLine {
+    const PATHS: Paths = Paths::Both;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        if state.try_fetch_next_fast(at) {
+            return Ok(Flow::Next);
+        }
+        if OpCursor::<P>::IS_FAST {
+            return Ok(Flow::SlowPath);
+        }
+        let waits = state.fetch_next(at.now(), at.slot());
+        if waits > 0 {
+            at.pass().wait_for_next(waits, state.deadline);
+            return Ok(at.proceed());
         }
         Ok(Flow::Next)
     }

@@ -1,9 +1,7 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
-use super::ExecContext;
-use crate::arch::armm::trap::{Done, Trap};
-use crate::isa::{Op, Slot};
-use crate::state::State;
+use crate::arch::armm::registers::Cpu;
+use crate::isa::Slot;
 
 /// The bitwise operations; the first operand is the register, the second the flexible operand.
 pub mod logic {
@@ -49,7 +47,15 @@ pub mod arithmetic {
     }
 }
 
-/// Shift_C (DDI 0403, A7.4.2): returns the result and the carry. `kind`: 0 LSL, 1 LSR, 2 ASR, 3 ROR, 4 RRX.
+/// The types of shifts, as they are encoded; 4 is RRX.
+pub mod kind {
+    pub const LSL: u32 = 0;
+    pub const LSR: u32 = 1;
+    pub const ASR: u32 = 2;
+    pub const ROR: u32 = 3;
+}
+
+/// Shift_C (DDI 0403, A7.4.2): returns the result and the carry. `kind` is one of [`kind`].
 #[inline(always)]
 pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
     if amount == 0 {
@@ -116,76 +122,51 @@ pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
     }
 }
 
-impl State {
-    #[inline(always)]
-    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut impl ExecContext) {
-        let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
-        let product = if matches!(s.op, Op::Umull | Op::Umlal) {
-            u64::from(n) * u64::from(m)
-        } else {
-            (i64::from(n as i32) * i64::from(m as i32)) as u64
-        };
-        let accumulates = matches!(s.op, Op::Umlal | Op::Smlal);
-        let start = if accumulates { self.cpu.pair(s) } else { 0 };
-        self.cpu.set_pair(s, start.wrapping_add(product));
-        at.multiplied_long(self, s.op, [n, m]);
+/// Functions of one register: extensions of its low part, and exchanges of bytes.
+pub mod part {
+    pub const fn unsigned_byte(value: u32) -> u32 {
+        value & 0xFF
     }
-
-    #[inline(always)]
-    pub(super) fn divide(&mut self, s: &Slot, at: &mut impl ExecContext) -> Done {
-        let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
-        let quotient = match (m, s.op) {
-            (0, _) if self.system.traps_division_by_zero() => return Err(Trap::DivideByZero),
-            (0, _) => 0,
-            (_, Op::Udiv) => n / m,
-            _ => (n as i32).wrapping_div(m as i32) as u32,
-        };
-        self.cpu.set(s.d, quotient);
-        at.divided(self, s.op, [n, m]);
-        Ok(())
+    pub const fn unsigned_half(value: u32) -> u32 {
+        value & 0xFFFF
     }
-
-    pub(super) fn execute_integer(&mut self, s: &Slot) -> Done {
-        let cpu = &mut self.cpu;
-        let (n, m) = (cpu.get(s.n), cpu.get(s.m));
-        match s.op {
-            Op::Bfi | Op::Bfc => {
-                let mask = (u32::MAX >> (32 - s.aux.min(32))) << s.imm;
-                let field = if s.op == Op::Bfc { 0 } else { n << s.imm };
-                cpu.set(s.d, (cpu.get(s.d) & !mask) | (field & mask));
-            }
-            Op::Sbfx => {
-                // A field that extends beyond bit 31 is unpredictable; use the bits that exist.
-                let width = s.aux.min(32 - s.imm);
-                cpu.set(s.d, ((n << (32 - s.imm - width)) as i32 >> (32 - width)) as u32);
-            }
-            Op::Clz => cpu.set(s.d, m.leading_zeros()),
-            Op::Rbit => cpu.set(s.d, m.reverse_bits()),
-            Op::Rev => cpu.set(s.d, m.swap_bytes()),
-            Op::Rev16 => cpu.set(s.d, m.swap_bytes().rotate_left(16)),
-            Op::Revsh => cpu.set(s.d, (m as u16).swap_bytes() as i16 as u32),
-            Op::Sxtab => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) as i8 as u32)),
-            Op::Sxtah => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) as i16 as u32)),
-            Op::Uxtab => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) & 0xFF)),
-            Op::Uxtah => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) & 0xFFFF)),
-            Op::Ssat | Op::Usat => {
-                let (shifted, _) = shift(n, s.aux >> 8, s.aux & 0xFF, false);
-                let value = i64::from(shifted as i32);
-                let (result, saturated) = if s.op == Op::Ssat {
-                    saturate_signed(value, s.imm)
-                } else {
-                    saturate_unsigned(value, s.imm)
-                };
-                cpu.set(s.d, result);
-                cpu.q |= saturated;
-            }
-            _ => return Err(Trap::Undefined),
-        }
-        Ok(())
+    pub const fn signed_byte(value: u32) -> u32 {
+        value as i8 as u32
+    }
+    pub const fn signed_half(value: u32) -> u32 {
+        value as i16 as u32
+    }
+    /// REV16: exchanges the bytes of each halfword.
+    pub const fn swap_bytes_of_halves(value: u32) -> u32 {
+        value.swap_bytes().rotate_left(16)
+    }
+    /// REVSH: exchanges the bytes of the low halfword, and extends it.
+    pub const fn swap_bytes_of_signed_half(value: u32) -> u32 {
+        (value as u16).swap_bytes() as i16 as u32
     }
 }
 
-impl crate::arch::armm::registers::Cpu {
+/// The 64-bit products of two words.
+pub mod product {
+    pub const fn unsigned(n: u32, m: u32) -> u64 {
+        n as u64 * m as u64
+    }
+    pub const fn signed(n: u32, m: u32) -> u64 {
+        (n as i32 as i64 * m as i32 as i64) as u64
+    }
+}
+
+/// The quotients of two words, rounded towards zero.
+pub mod quotient {
+    pub const fn unsigned(n: u32, m: u32) -> u32 {
+        n / m
+    }
+    pub const fn signed(n: u32, m: u32) -> u32 {
+        (n as i32).wrapping_div(m as i32) as u32
+    }
+}
+
+impl Cpu {
     /// Returns the 64-bit accumulator of the long multiplies: `d` is the high word, `a` the low word.
     pub(super) fn pair(&self, s: &Slot) -> u64 {
         u64::from(self.get(s.d)) << 32 | u64::from(self.get(s.a))

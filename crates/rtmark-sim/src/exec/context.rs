@@ -3,6 +3,8 @@
 //! Operations know nothing of blocks, schedules or their own cost. They see their slot, report the events
 //! that timing depends on, and ask for the slow path where they need it.
 
+use super::{Flow, Outcome, Path};
+use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;
@@ -28,11 +30,14 @@ pub trait ExecContext {
 }
 
 /// An operation that is executing.
-pub trait Executing<'a> {
+pub trait Executing {
     type Position: ExecContext;
 
-    /// Returns the instruction's slot.
-    fn slot(&self) -> &'a Slot;
+    /// The path by which it executes.
+    const PATH: Path;
+    /// Whether it executes on the fast path.
+    const IS_FAST: bool = matches!(Self::PATH, Path::Fast | Path::FastWithSp);
+
     /// Returns the context in which it executes.
     fn context(&mut self) -> &mut Self::Position;
     /// Reads a literal from code memory if a quick check shows how long that takes and that the pass need
@@ -40,13 +45,47 @@ pub trait Executing<'a> {
     fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool;
     /// Returns whether the next instruction must not be executed without further checks.
     fn needs_check(&self) -> bool;
+    /// Returns whether a branch to this target, with bit 0 set, goes where the pass continues anyway.
+    fn follows(&self, target: u32) -> bool;
+    /// Continues after a branch that is not taken.
+    fn not_taken(&self) -> Flow;
+
+    /// Continues after an instruction that may have taken longer than expected, or changed what is due.
+    #[inline(always)]
+    fn proceed(&self) -> Flow {
+        if self.needs_check() { Flow::Leave } else { Flow::Next }
+    }
+
+    /// Writes a register. Only where the path allows it may that be the stack pointer.
+    #[inline(always)]
+    fn set(&self, cpu: &mut Cpu, register: u8, value: u32) {
+        if matches!(Self::PATH, Path::Fast) {
+            cpu.set(register, value);
+        } else {
+            cpu.set_any(register, value);
+        }
+    }
+
+    /// Executes an operation on the slow path, with the state brought up to date.
+    #[inline(always)]
+    fn complete(
+        &mut self,
+        state: &mut State,
+        s: &Slot,
+        act: impl FnOnce(&mut State, &Slot) -> Outcome,
+    ) -> Outcome {
+        let flow = complete_at(self.context(), state, s, act)?;
+        Ok(if flow == Flow::Jump { flow } else { self.proceed() })
+    }
 }
 
-/// The path by which an operation is executed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Path {
-    /// The common case: touches only nearby state, and makes no calls, for which registers would have to be
-    /// saved.
-    Fast,
-    Slow,
+/// The part of [`Executing::complete`] that depends only on the position, so that operations share it.
+#[inline(never)]
+fn complete_at(
+    at: &mut impl ExecContext,
+    state: &mut State,
+    s: &Slot,
+    act: impl FnOnce(&mut State, &Slot) -> Outcome,
+) -> Outcome {
+    at.slow_path(state, |state| act(state, s))
 }

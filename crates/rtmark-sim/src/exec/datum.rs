@@ -21,6 +21,9 @@ pub(super) type Loaded = Result<u32, Trap>;
 
 /// The data of a single load or store: a number of bytes, which loads extend to a word.
 pub(super) trait Datum {
+    /// Its bytes in memory.
+    const SIZE: u32;
+
     /// Loads the datum from the main RAM, if it is there and no check is required.
     fn load_quickly(machine: &State, address: u32) -> Option<u32>;
 
@@ -37,6 +40,8 @@ pub(super) trait Datum {
 macro_rules! datum {
     ($type:ty, $size:literal) => {
         impl Datum for $type {
+            const SIZE: u32 = $size;
+
             #[inline(always)]
             fn load_quickly(machine: &State, address: u32) -> Option<u32> {
                 if !is_aligned(address, $size) {
@@ -127,6 +132,8 @@ macro_rules! datum {
     };
     ($type:ty as $extended:ty) => {
         impl Datum for $extended {
+            const SIZE: u32 = <$type as Datum>::SIZE;
+
             #[inline(always)]
             fn load_quickly(machine: &State, address: u32) -> Option<u32> {
                 <$type>::load_quickly(machine, address).map(|value| value as Self as u32)

@@ -4,6 +4,7 @@ use crate::arch::armm::trap::Trap;
 
 /// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Flow {
     /// At the next instruction, to which the program counter already points.
     Next,
@@ -19,7 +20,8 @@ pub enum Flow {
 pub type Outcome = Result<Flow, Trap>;
 
 /// How a sequence of operations ends, in a single register, so that the compiler can turn calls that return
-/// it into jumps.
+/// it into jumps. It fills the register: WebAssembly has none for a byte, so that callers would extend it
+/// after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Next,
@@ -27,7 +29,7 @@ pub enum Ending {
     Trap(Trap),
 }
 
-const _: () = assert!(size_of::<Ending>() == 1);
+const _: () = assert!(size_of::<Ending>() == 4);
 
 impl From<Outcome> for Ending {
     #[inline(always)]

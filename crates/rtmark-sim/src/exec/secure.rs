@@ -5,7 +5,8 @@
 //! BX and BLX if the address selects Secure state, and a SecureFault otherwise; and TT finds everything
 //! Secure.
 
-use super::ExecContext;
+#![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
+
 use super::{Flow, Outcome};
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::Trap;
@@ -19,29 +20,74 @@ const WRITABLE: u32 = 1 << 19;
 const READABLE: u32 = 1 << 18;
 const IN_REGION: u32 = 1 << 16;
 
+/// Executes an instruction that writes the stack pointer, unless that would take the pointer below its
+/// limit; in that case neither registers nor memory change.
+///
+/// Where write-back moves the pointer up, it is implementation defined whether an old value below the limit
+/// faults (DDI 0553, B3.21); here it does.
+pub fn guarded(state: &mut State, slot: &Slot) -> Outcome {
+    let slot = slot.unguarded();
+    let limit = state.stack_limit();
+    let (sp, flags) = (state.cpu.r[13], state.cpu.apsr());
+    let arithmetic = matches!(slot.op.group(), Group::Immediate | Group::Register | Group::Shifted);
+    if !arithmetic && sp.wrapping_sub(stack_decrement(&slot)) < limit {
+        return Err(Trap::StackLimit);
+    }
+    let flow = state.execute_alone(&slot)?;
+    if arithmetic && state.cpu.r[13] < limit {
+        state.cpu.r[13] = sp;
+        state.cpu.set_flags(flags);
+        return Err(Trap::StackLimit);
+    }
+    Ok(flow)
+}
+
+/// SG, which ends an IT block.
+pub fn sg(state: &mut State, _: &Slot) -> Outcome {
+    state.cpu.it = 0;
+    Ok(Flow::Next)
+}
+
+pub fn bxns(state: &mut State, s: &Slot) -> Outcome {
+    let target = state.secure_target(s)?;
+    state.within(|state, at| state.branch_exchange(at, target))
+}
+
+pub fn blxns(state: &mut State, s: &Slot) -> Outcome {
+    let target = state.secure_target(s)?;
+    state.within(|state, at| {
+        state.link(at);
+        state.branch_linked(at, target)
+    })
+}
+
+/// TT, TTT, TTA and TTAT. `aux`: as unprivileged code (1), with the other state's MPU (2), which is always
+/// off. Unprivileged code learns nothing of its own MPU.
+pub fn tt(state: &mut State, s: &Slot) -> Outcome {
+    let (as_user, other_state) = (s.aux & 1 != 0, s.aux & 2 != 0);
+    let address = state.cpu.get(s.n);
+    let privileged = state.cpu.privileged();
+    let mut answer = SECURE;
+    if state.protected && !other_state {
+        if privileged {
+            let rights = state.system.mpu.rights(address);
+            let may = |access, bit| if rights.allow(access, !as_user) { bit } else { 0 };
+            answer |= may(Purpose::Read, READABLE) | may(Purpose::Write, WRITABLE);
+            let region = state.system.mpu.region_at(address);
+            answer |= region.map_or(0, |number| IN_REGION | u32::from(number));
+        }
+    } else if privileged || other_state {
+        answer |= READABLE | WRITABLE;
+    }
+    state.cpu.set(s.d, answer);
+    Ok(Flow::Next)
+}
+
 impl State {
-    /// Executes an instruction that writes the stack pointer, unless that would take the pointer below its
-    /// limit; in that case neither registers nor memory change.
-    ///
-    /// Where write-back moves the pointer up, it is implementation defined whether an old value below the
-    /// limit faults (DDI 0553, B3.21); here it does.
-    #[inline(never)]
-    pub(super) fn execute_guarded(&mut self, slot: &Slot) -> Outcome {
-        let slot = slot.unguarded();
-        let limit = self.stack_limit();
-        let (sp, flags) = (self.cpu.r[13], self.cpu.apsr());
-        let arithmetic =
-            matches!(slot.op.group(), Group::Immediate | Group::Register | Group::Shifted);
-        if !arithmetic && sp.wrapping_sub(stack_decrement(&slot)) < limit {
-            return Err(Trap::StackLimit);
-        }
-        let flow = self.execute_alone(&slot)?;
-        if arithmetic && self.cpu.r[13] < limit {
-            self.cpu.r[13] = sp;
-            self.cpu.set_flags(flags);
-            return Err(Trap::StackLimit);
-        }
-        Ok(flow)
+    /// Returns the target of a branch that may leave Secure state, which bit 0 selects.
+    fn secure_target(&self, s: &Slot) -> Result<u32, Trap> {
+        let target = self.cpu.get(s.n);
+        if target & 1 == 1 { Ok(target) } else { Err(Trap::NonSecure) }
     }
 
     /// Returns whether a load or store takes the stack pointer below its limit.
@@ -56,42 +102,6 @@ impl State {
         let ignored =
             limit != 0 && self.system.ignores_stack_limits() && self.execution_priority() < 0;
         if ignored { 0 } else { limit }
-    }
-
-    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut impl ExecContext) -> Outcome {
-        let n = self.cpu.get(s.n);
-        match s.op {
-            Op::Sg => self.cpu.it = 0,
-            Op::Tt => self.test_target(s),
-            Op::Bxns if n & 1 == 1 => return self.branch_exchange(at, n),
-            Op::Blxns if n & 1 == 1 => {
-                self.cpu.set(14, at.next_address() | 1);
-                return self.branch_linked(at, n);
-            }
-            _ => return Err(Trap::NonSecure),
-        }
-        Ok(Flow::Next)
-    }
-
-    /// TT, TTT, TTA and TTAT. `aux`: as unprivileged code (1), with the other state's MPU (2), which is
-    /// always off. Unprivileged code learns nothing of its own MPU.
-    fn test_target(&mut self, s: &Slot) {
-        let (as_user, other_state) = (s.aux & 1 != 0, s.aux & 2 != 0);
-        let address = self.cpu.get(s.n);
-        let privileged = self.cpu.privileged();
-        let mut answer = SECURE;
-        if self.protected && !other_state {
-            if privileged {
-                let rights = self.system.mpu.rights(address);
-                let may = |access, bit| if rights.allow(access, !as_user) { bit } else { 0 };
-                answer |= may(Purpose::Read, READABLE) | may(Purpose::Write, WRITABLE);
-                let region = self.system.mpu.region_at(address);
-                answer |= region.map_or(0, |number| IN_REGION | u32::from(number));
-            }
-        } else if privileged || other_state {
-            answer |= READABLE | WRITABLE;
-        }
-        self.cpu.set(s.d, answer);
     }
 }
 

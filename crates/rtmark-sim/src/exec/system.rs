@@ -1,32 +1,79 @@
 //! Instructions that access the core itself (DDI 0403, B5.2).
 
-use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
-use crate::arch::armm::trap::{Done, Trap};
-use crate::isa::{Op, Slot};
+#![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
+
+use super::{ExecContext, Executing, Flow, Outcome};
+use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL, Cpu};
+use crate::arch::armm::trap::Trap;
+use crate::isa::Slot;
 use crate::state::State;
 
-impl State {
-    pub(super) fn execute_system(&mut self, s: &Slot) -> Done {
-        match s.op {
-            Op::It => {
-                self.cpu.it = s.imm as u8;
-                self.request_attention();
-            }
-            Op::Wfi => return Err(Trap::WaitForInterrupt),
-            Op::Wfe => return Err(Trap::WaitForEvent),
-            Op::Sev => self.event = true,
-            Op::Svc => return Err(Trap::SupervisorCall),
-            Op::Bkpt => return Err(Trap::Breakpoint),
-            Op::Cps => self.change_state(s),
-            Op::Msr => {
-                self.write_special(s.imm, s.aux, self.cpu.get(s.n));
-                self.mask_written(s.size());
-            }
-            _ => return Err(Trap::Undefined),
-        }
-        Ok(())
-    }
+/// NOP and hints without an effect. With one core and strongly ordered memory, barriers only take time.
+#[inline(always)]
+pub fn nop(_: &mut Cpu, _: &Slot) {}
 
+/// IT, where no block has decoded what follows it.
+pub fn it(state: &mut State, s: &Slot) -> Outcome {
+    state.cpu.it = s.imm as u8;
+    state.request_attention();
+    Ok(Flow::Next)
+}
+
+pub fn sev(state: &mut State, _: &Slot) -> Outcome {
+    state.event = true;
+    Ok(Flow::Next)
+}
+
+/// An instruction that does nothing but trap.
+pub fn raise(_: &mut State, _: &Slot, trap: Trap) -> Outcome {
+    Err(trap)
+}
+
+#[inline(always)]
+pub fn mrs<E: Executing>(state: &mut State, s: &Slot, _: &mut E) -> Outcome {
+    state.cpu.set(s.d, state.read_special(s.imm));
+    Ok(Flow::Next)
+}
+
+#[inline(always)]
+pub fn msr<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
+    let value = state.cpu.get(s.n);
+    let raises_priority = state.raises_priority(s.imm, value);
+    if state.write_mask_fast(s.imm, value) {
+        if !raises_priority {
+            return Ok(Flow::Next);
+        }
+        at.context().raises_priority(state);
+        return Ok(at.proceed());
+    }
+    if E::IS_FAST {
+        return Ok(Flow::SlowPath);
+    }
+    if raises_priority {
+        at.context().raises_priority(state);
+    }
+    at.complete(state, s, |state, s| {
+        state.write_special(s.imm, s.aux, state.cpu.get(s.n));
+        state.mask_written(s.size());
+        Ok(Flow::Next)
+    })
+}
+
+#[inline(always)]
+pub fn cps<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
+    if state.change_mask_fast(s) {
+        return Ok(Flow::Next);
+    }
+    if E::IS_FAST {
+        return Ok(Flow::SlowPath);
+    }
+    at.complete(state, s, |state, s| {
+        state.change_state(s);
+        Ok(Flow::Next)
+    })
+}
+
+impl State {
     /// Returns whether a mask may change without further checks: nothing is pending that might be taken
     /// afterwards, and masked intervals are not being measured.
     #[inline(always)]
@@ -36,7 +83,7 @@ impl State {
 
     /// Executes CPS of PRIMASK on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
-    pub(super) fn change_mask_fast(&mut self, s: &Slot) -> bool {
+    fn change_mask_fast(&mut self, s: &Slot) -> bool {
         let is_simple = s.imm == 2 && self.cpu.privileged() && self.may_change_mask_fast();
         if is_simple {
             self.cpu.primask = s.aux == 1;
@@ -46,7 +93,7 @@ impl State {
 
     /// Executes MSR of PRIMASK or BASEPRI on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
-    pub(super) fn write_mask_fast(&mut self, register: u32, value: u32) -> bool {
+    fn write_mask_fast(&mut self, register: u32, value: u32) -> bool {
         matches!(register, 16..=18)
             && self.cpu.privileged()
             && self.may_change_mask_fast()
@@ -76,7 +123,7 @@ impl State {
     /// priority, whether or not the value's bits are implemented or change anything. Returns `false` where
     /// BASEPRI_MAX or FAULTMASK keeps its value.
     #[inline(always)]
-    pub(super) fn raises_priority(&self, register: u32, value: u32) -> bool {
+    fn raises_priority(&self, register: u32, value: u32) -> bool {
         matches!(register, 16..=19) && self.may_raise(register, value)
     }
 
@@ -111,7 +158,7 @@ impl State {
         self.execution_priority() > -1
     }
 
-    pub(super) fn read_special(&self, register: u32) -> u32 {
+    fn read_special(&self, register: u32) -> u32 {
         let cpu = &self.cpu;
         match register {
             // The parts of the PSR, as selected by the low bits of the number.

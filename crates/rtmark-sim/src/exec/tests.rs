@@ -1,6 +1,6 @@
 //! Tests of the engine's assumptions about instructions against what the instructions do.
 
-use super::{Flow, Outcome};
+use super::{Flow, Operation, Outcome, Paths, PerOperation, operations};
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};
@@ -157,5 +157,21 @@ fn pure_calculations_change_only_registers() {
             let now = (state.cycles, state.pipe, state.deadline);
             assert_eq!(now, (cycles, pipe, deadline), "{core}: {slot:?}");
         });
+    }
+}
+
+/// They never need the slow path.
+#[test]
+fn pure_calculations_complete_on_the_fast_path() {
+    struct PathsOf;
+    impl PerOperation for PathsOf {
+        type Item = Paths;
+
+        fn of<O: Operation>(self) -> Paths {
+            O::PATHS
+        }
+    }
+    for &op in Op::ALL.iter().filter(|op| op.only_calculates()) {
+        assert!(!operations::pick(op, PathsOf).has_slow(), "{op:?}");
     }
 }

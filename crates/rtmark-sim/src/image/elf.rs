@@ -230,8 +230,9 @@ impl Image {
             let value = symbol.st_value(endian);
             let address = if kind == STT_FUNC { value & !1 } else { value };
             self.symbols.by_name.insert(name.clone(), address);
-            // Constants that a linker script or assembler has defined as symbols are not addresses.
-            let is_constant = kind == STT_NOTYPE && symbol.st_shndx(endian) == object::elf::SHN_ABS;
+            // Constants that a linker script or assembler has defined as symbols are not addresses;
+            // Zephyr's (`CONFIG_...`) even have the type of variables.
+            let is_constant = kind != STT_FUNC && symbol.st_shndx(endian) == object::elf::SHN_ABS;
             // A symbol without a type, defined by the linker, would hide the function at its address.
             let hides = kind == STT_NOTYPE && self.symbols.by_address.contains_key(&address);
             if !is_constant && !hides {

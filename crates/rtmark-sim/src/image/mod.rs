@@ -13,6 +13,8 @@ mod uf2;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::soc::{CoreKind, MemoryKind, Soc};
+
 /// The format of an image file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,8 +74,8 @@ pub enum Architecture {
 
 impl Architecture {
     /// Returns whether a core may run the image. If the file does not state the profile, any Arm core may.
-    pub const fn runs_on(self, core: crate::soc::CoreKind) -> bool {
-        let is_r = matches!(core, crate::soc::CoreKind::CortexR5);
+    pub const fn runs_on(self, core: CoreKind) -> bool {
+        let is_r = matches!(core, CoreKind::CortexR5);
         match self {
             Self::Arm => core.is_cortex_m() || is_r,
             Self::ArmM => core.is_cortex_m(),
@@ -281,13 +283,44 @@ impl Image {
         self.segments.iter().map(|segment| segment.bytes.len() as u64).sum()
     }
 
-    /// Returns how many bytes of RAM the image claims statically: initialised and zeroed variables, and
-    /// heaps and stacks as far as sections reserve them.
-    pub fn ram_bytes(&self) -> u64 {
+    /// Returns how many bytes of a soc's RAM the image claims statically: initialised and zeroed
+    /// variables, and heaps and stacks as far as sections reserve them.
+    ///
+    /// What stays in flash does not count, even if its program header allows writing, as Zephyr's does.
+    pub fn ram_bytes(&self, soc: &Soc) -> u64 {
+        let is_in_flash = |segment: &&Segment| {
+            let memory = soc
+                .memories
+                .iter()
+                .find(|it| it.ranges().any(|range| range.contains(&segment.address.into())));
+            memory.is_some_and(|memory| memory.kind == MemoryKind::Flash)
+        };
         self.segments
             .iter()
-            .filter(|segment| segment.writable)
+            .filter(|segment| segment.writable && !is_in_flash(segment))
             .map(|segment| u64::from(segment.memory_size))
             .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writable_segments_that_stay_in_flash_take_no_ram() {
+        let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml")).expect("a soc");
+        let segment = |address, bytes: usize, memory_size| Segment {
+            load_address: 0x0800_0000,
+            address,
+            bytes: vec![0; bytes],
+            memory_size,
+            writable: true,
+        };
+        // Code and tables in flash, also at its other address; variables, some of them zero.
+        let segments =
+            vec![segment(0x0800_0000, 400, 400), segment(0, 40, 40), segment(0x2000_0000, 8, 20)];
+        let image = Image { segments, ..Image::default() };
+        assert_eq!((image.flash_bytes(), image.ram_bytes(&soc)), (448, 20));
     }
 }

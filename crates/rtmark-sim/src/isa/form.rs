@@ -109,7 +109,7 @@ pub enum Form {
     FpOne,
     FpImmediate,
     FpConvert,
-    /// Rounding mode: `y`, plus this number, plus 8 with `j` (see `exec::fp`).
+    /// Rounding mode: `y`, plus this number, plus 8 with `j` (see `exec::float`).
     FpRounding(u8),
     FpFixed,
     FpCore,

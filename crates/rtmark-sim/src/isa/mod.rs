@@ -15,6 +15,6 @@ mod text;
 pub use decode::{decode, is_wide};
 pub use features::Features;
 pub use form::Isa;
-pub use op::{Group, Op, PerOp};
+pub use op::{Group, Op};
 pub use slot::Slot;
 pub use text::Disassembly;

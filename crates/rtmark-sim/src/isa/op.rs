@@ -1,16 +1,8 @@
 //! The operations to which instructions decode.
 //!
-//! A single list names every operation once; the decoder's table, the execution unit's `match` and the
-//! timing rules all refer to it. Encodings with the same meaning share an operation: `ADDS R0, R0, #1` is
+//! A single list names every operation once; the decoder's table, the list of what operations do
+//! (`exec::operations`) and the timing rules all refer to it. Encodings with the same meaning share an operation: `ADDS R0, R0, #1` is
 //! [`Op::AddsI`] both in 16 bits and in 32 bits.
-
-/// A family with one item for each operation.
-pub trait PerOp {
-    type Item;
-
-    /// Returns the item for the operation with this number.
-    fn of<const OP: u16>(self) -> Self::Item;
-}
 
 macro_rules! operations {
     ($($(#[$group_doc:meta])* $group:ident { $($name:ident,)* })*) => {
@@ -36,13 +28,6 @@ macro_rules! operations {
             pub const fn name(self) -> &'static str {
                 match self {
                     $($(Self::$name => stringify!($name),)*)*
-                }
-            }
-
-            /// Returns the item for this operation.
-            pub fn pick<P: PerOp>(self, from: P) -> P::Item {
-                match self {
-                    $($(Self::$name => from.of::<{ Self::$name as u16 }>(),)*)*
                 }
             }
 
@@ -143,7 +128,7 @@ operations! {
         Smmul, Smmla, Smmls, Umaal,
     }
 
-    /// Single precision: register numbers 0 to 31. Conversions: `aux` = variant (see `exec::fp`).
+    /// Single precision: register numbers 0 to 31. Conversions: `aux` = variant (see `exec::float`).
     Float {
         Vadd, Vsub, Vmul, Vnmul, Vabs, Vneg, VmovR, VmovI, Vcmp, Vcmpe, VcmpZ, VcmpeZ,
         VcvtFromInt, VcvtToInt, VcvtFixed, VcvtHalf,

@@ -219,14 +219,16 @@ impl Soc {
         };
         let has_alarms = match timer.kind {
             PeripheralKind::Stm32Timer | PeripheralKind::NrfRtc => timer.irq.len() == 1,
-            // Each alarm has an interrupt, and drivers use the first.
-            PeripheralKind::Rp2040Timer | PeripheralKind::Rp2350Timer => !timer.irq.is_empty(),
+            // Each alarm or counter has an interrupt, and drivers use the first.
+            PeripheralKind::Rp2040Timer
+            | PeripheralKind::Rp2350Timer
+            | PeripheralKind::CadenceTtc => !timer.irq.is_empty(),
             _ => {
                 return refuse(
                     &path("peripheral"),
                     format!(
                         "the time base is {name}: it must be of kind = \"stm32-timer\", \
-                         rp2040-timer, rp2350-timer or nrf-rtc, for which there are drivers"
+                         rp2040-timer, rp2350-timer, nrf-rtc or cadence-ttc, for which there are drivers"
                     ),
                 );
             }

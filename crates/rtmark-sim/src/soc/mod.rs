@@ -129,7 +129,8 @@ impl Memory {
         u64::from(self.base)..u64::from(self.base) + u64::from(self.size)
     }
 
-    fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    /// Returns the addresses at which it appears.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         std::iter::once(self.base)
             .chain(self.aliases.iter().copied())
             .map(|base| u64::from(base)..u64::from(base) + u64::from(self.size))
@@ -451,12 +452,16 @@ mod tests {
         let of = |kind: &str, irq: &str| {
             Soc::from_toml(&good.replace("stm32-timer", kind).replace("irq = 28", irq))
         };
-        for (kind, irq) in [("rp2350-timer", "irq = [0, 1, 2, 3]"), ("nrf-rtc", "irq = 28")] {
+        for (kind, irq) in [
+            ("rp2350-timer", "irq = [0, 1, 2, 3]"),
+            ("nrf-rtc", "irq = 28"),
+            ("cadence-ttc", "irq = [26, 27, 28]"),
+        ] {
             let soc = of(kind, irq).unwrap_or_else(|error| panic!("{kind}: {error}"));
             assert!(soc.timer().is_some(), "{kind}");
         }
         let said = of("nrf-timer", "irq = 28").expect_err("refused").to_string();
-        assert!(said.contains("rp2040-timer, rp2350-timer or nrf-rtc"), "{said}");
+        assert!(said.contains("rp2350-timer, nrf-rtc or cadence-ttc"), "{said}");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum PeripheralKind {
     /// USART of the later families: C0, F0, F3, F7, G0, G4, H7, L0, L4, WB (RM0394,
     /// chapter 38). `irq`: the USART.
     Stm32UsartV2,
+    /// LPUART of STM32 (RM0394, chapter 39). `irq`: the LPUART.
+    Stm32Lpuart,
     /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters 17 to 20). `irq`:
     /// update; capture and compare. If only one number is given, both share it.
     Stm32Timer,
@@ -187,6 +189,7 @@ impl PeripheralKind {
                 | Self::CmsdkUart
                 | Self::Stm32UsartV1
                 | Self::Stm32UsartV2
+                | Self::Stm32Lpuart
                 | Self::NrfUarte
                 | Self::NrfUart
         )
@@ -216,11 +219,14 @@ impl Peripheral {
     /// Returns how many bytes of addresses it occupies.
     pub fn extent(&self) -> u32 {
         use PeripheralKind::{
-            Pl390, RiscvClint, Stm32ExtiV1, Stm32ExtiV2, Stm32Timer, Stm32UsartV1, Stm32UsartV2,
+            Pl390, RiscvClint, Stm32ExtiV1, Stm32ExtiV2, Stm32Lpuart, Stm32Timer, Stm32UsartV1,
+            Stm32UsartV2,
         };
         let usual = match self.kind {
             _ if self.atomic_aliases => 0x4000,
-            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 | Stm32ExtiV1 | Stm32ExtiV2 => 0x400,
+            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 | Stm32Lpuart | Stm32ExtiV1 | Stm32ExtiV2 => {
+                0x400
+            }
             RiscvClint => 0x1_0000,
             Pl390 => 0x2000,
             _ => 0x1000,

@@ -317,6 +317,25 @@ fn software_interrupts_are_distinguished_from_peripheral_ones() {
     assert_eq!(soc().core.exception_name(1027), "SGI 3");
 }
 
+/// DDI 0406, B1.8.13: SEV and a return from an exception let the next WFE pass, and no other. The loop runs
+/// often enough to be executed as a block.
+#[test]
+fn an_event_lets_one_wfe_pass() {
+    const WFE: u32 = 0xE320_F002;
+    const SEV: u32 = 0xE320_F004;
+    // 1: subs r1, r1, #1; sev; wfe; bne 1b; wfe
+    let sent = [0xE251_1001, SEV, WFE, 0x1AFF_FFFB, WFE, STAY];
+    // mrs r0, cpsr; msr spsr, r0; add lr, pc, #0; movs pc, lr; wfe; wfe
+    let returned = [0xE10F_0000, 0xE16F_F000, 0xE28F_E000, 0xE1B0_F00E, WFE, WFE, STAY];
+    for words in [&sent[..], &returned] {
+        let mut machine = machine(0, words);
+        machine.set_register(Register::R(1), 1000);
+        assert_eq!(machine.run(Cycles(1_000_000)), Stop::Asleep, "{words:x?}");
+        let last = START + 4 * (words.len() as u32 - 1);
+        assert_eq!(machine.register(Register::Pc), last, "{words:x?}");
+    }
+}
+
 /// CPSR.F masks what comes as FIQ, CPSR.I does not: it goes into the handler of another interrupt, has
 /// registers of its own, and returns there (DDI 0406, B1.8.3 and B1.9.11).
 #[test]

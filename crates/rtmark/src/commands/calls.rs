@@ -340,8 +340,8 @@ fn text(run: &CallRun) -> String {
 }
 
 fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
-    let name = |called: &CalledFunction| called.function.chars().count();
-    let width = called.iter().map(name).max().unwrap_or(0).clamp(8, 48);
+    let width = |one: &CalledFunction| one.label(called).chars().count();
+    let width = called.iter().map(width).max().unwrap_or(0).clamp(8, 48);
     let _ = writeln!(
         text,
         "{:width$}  {:9}  {:8}  {:>7} {:>5} {:>8} {:>8} {:>8} {:>10} {:>7}",
@@ -360,7 +360,9 @@ fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
         let _ = writeln!(
             text,
             "{:width$}  {from:9}  {and:8}  {:>7} {:>5} {figures}",
-            one.function, one.calls, one.hit
+            one.label(called),
+            one.calls,
+            one.hit
         );
         for Site { place, calls, .. } in one.sites.iter().take(SHOWN) {
             let _ = writeln!(text, "  {calls:>7} ×  {place}");

@@ -14,6 +14,7 @@ use rtmark_sim::{Image, Machine};
 use rtmark_store::{Kind, bundle};
 use rtmark_units::{Cycles, Hertz};
 
+use super::clock;
 use crate::cli::Verbosity;
 use crate::commands::run;
 use crate::commands::show::{PAGE, Rows};
@@ -70,7 +71,7 @@ pub struct Arguments {
     #[arg(long)]
     core: Option<String>,
     /// Clock that counted the cycles, such as 168MHz, 32.768kHz or 48000000 (in hertz)
-    #[arg(long, value_parser = clock_of)]
+    #[arg(long, value_parser = clock::parse)]
     clock: Option<Hertz>,
     /// Kernel, if the log does not name it
     #[arg(long)]
@@ -116,23 +117,6 @@ fn format_of(text: &str) -> Result<Format, String> {
     found.ok_or_else(|| {
         let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
         format!("expected one of {}", names.join(", "))
-    })
-}
-
-fn clock_of(text: &str) -> Result<Hertz, String> {
-    let lower = text.trim().to_lowercase();
-    let (number, scale) = match lower.strip_suffix("hz") {
-        None => (lower.as_str(), 1.0),
-        Some(rest) => match rest.strip_suffix(['m', 'k']) {
-            Some(number) if rest.ends_with('m') => (number, 1e6),
-            Some(number) => (number, 1e3),
-            None => (rest, 1.0),
-        },
-    };
-    let hertz = number.trim().parse::<f64>().ok().map(|number| (number * scale).round());
-    let fits = |hertz: &f64| (1.0..=f64::from(u32::MAX)).contains(hertz);
-    hertz.filter(fits).map(|hertz| Hertz(hertz as u32)).ok_or_else(|| {
-        "expected a clock such as 168MHz, 32.768kHz or 48000000, of up to 4294967295 Hz".to_owned()
     })
 }
 
@@ -378,25 +362,5 @@ fn warn(source: &Source, verbosity: Verbosity) {
     if more > 0 {
         let more = output::count(more, "more warning");
         say(format!("warning: {}: {more}; -v shows all", source.name));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clocks_parse_as_written() {
-        for (text, hertz) in [
-            ("168MHz", 168_000_000),
-            ("32.768 kHz", 32_768),
-            ("48000000", 48_000_000),
-            ("10hz", 10),
-        ] {
-            assert_eq!(clock_of(text), Ok(Hertz(hertz)), "{text}");
-        }
-        for bad in ["", "0", "fast", "5GHz", "-1", "1e400MHz"] {
-            clock_of(bad).expect_err(bad);
-        }
     }
 }

@@ -9,6 +9,7 @@ use crate::exit::Exit;
 pub mod bisect;
 pub mod cache;
 pub mod calls;
+pub mod clock;
 pub mod columns;
 pub mod compare;
 pub mod completions;

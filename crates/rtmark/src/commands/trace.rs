@@ -86,7 +86,7 @@ impl Arguments {
             let records = subject.records()?;
             let start = subject.machine(&records)?;
             let window = self.window.unwrap_or(Window { from: 0, to: budget });
-            record(subject, &records, start, window)
+            self.record(subject, &records, start, window)
         };
         if let Stop::Internal(error) = &recorded.stop {
             return Err(
@@ -136,6 +136,9 @@ impl Arguments {
             None if verbosity.quiet => {}
             None => say(summary),
         }
+        if let Some(note) = recorded.clock_note.filter(|_| !verbosity.quiet) {
+            say(note);
+        }
         match recorded.stop {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
             Stop::Fault(_) | Stop::Lockup(_) => {
@@ -177,7 +180,7 @@ impl Arguments {
             from: witness.point.saturating_sub(self.around),
             to: witness.served.saturating_add(self.around),
         };
-        let mut recorded = record(subject, &subject.records()?, machine, window);
+        let mut recorded = self.record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
         let cause = |held| held_by(held, &names);
@@ -201,44 +204,51 @@ struct RecordedRun {
     /// The cycles that the timeline shows.
     window: Window,
     stop: Stop,
+    /// Set if times may be wrong.
+    clock_note: Option<String>,
 }
 
-/// Runs a machine to the end of the window, and records the window's timeline.
-fn record(
-    subject: &Subject,
-    records: &[Record],
-    mut machine: Machine,
-    window: Window,
-) -> RecordedRun {
-    let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
-    machine.take_hits();
-    let last = (15 + subject.soc.soc.interrupts).min(LAST_PENDED);
-    let pended: Vec<_> = (FIRST_PENDED..=last)
-        .map(|exception| (machine.watch(Watch::Pend(exception)), exception))
-        .collect();
-    let ours = records.iter().filter(|record| subject.holds(record));
-    let probes = ours.filter_map(|record| {
-        let (address, begins) = match record.kind {
-            Kind::Begin(address) => (address, true),
-            Kind::End(address) => (address, false),
-            _ => return None,
-        };
-        Some(SpanProbe { name: record.scenario.to_string(), address, begins })
-    });
-    let lines = Lines::new(&subject.elf);
-    let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
-    let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks, probes);
-    let stop = machine.run_observed(Cycles(window.to), &mut recorder);
-    let to = machine.cycles().0.min(window.to);
-    let mut timeline = recorder.finish(to);
-    for hit in machine.take_hits() {
-        if let Some((_, exception)) = pended.iter().find(|(watch, _)| *watch == hit.watch) {
-            let name =
-                format!("{} becomes pending", subject.soc.soc.core.exception_name(*exception));
-            let mark = Mark { name, at: hit.cycle.0 };
-            timeline.track("pending", "pend", 3).marks.push(mark);
+impl Arguments {
+    /// Runs a machine to the end of the window, and records the window's timeline.
+    fn record(
+        &self,
+        subject: &Subject,
+        records: &[Record],
+        mut machine: Machine,
+        window: Window,
+    ) -> RecordedRun {
+        let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
+        machine.take_hits();
+        let last = (15 + subject.soc.soc.interrupts).min(LAST_PENDED);
+        let pended: Vec<_> = (FIRST_PENDED..=last)
+            .map(|exception| (machine.watch(Watch::Pend(exception)), exception))
+            .collect();
+        let ours = records.iter().filter(|record| subject.holds(record));
+        let probes = ours.filter_map(|record| {
+            let (address, begins) = match record.kind {
+                Kind::Begin(address) => (address, true),
+                Kind::End(address) => (address, false),
+                _ => return None,
+            };
+            Some(SpanProbe { name: record.scenario.to_string(), address, begins })
+        });
+        let lines = Lines::new(&subject.elf);
+        let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
+        let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks, probes);
+        let stop = machine.run_observed(Cycles(window.to), &mut recorder);
+        let to = machine.cycles().0.min(window.to);
+        let mut timeline = recorder.finish(to);
+        for hit in machine.take_hits() {
+            if let Some((_, exception)) = pended.iter().find(|(watch, _)| *watch == hit.watch) {
+                let name =
+                    format!("{} becomes pending", subject.soc.soc.core.exception_name(*exception));
+                let mark = Mark { name, at: hit.cycle.0 };
+                timeline.track("pending", "pend", 3).marks.push(mark);
+            }
         }
+        timeline.cut(window.from, to);
+        let window = Window { from: window.from, to };
+        let clock_note = self.choice.clock_note(&machine, &subject.image);
+        RecordedRun { timeline, window, stop, clock_note }
     }
-    timeline.cut(window.from, to);
-    RecordedRun { timeline, window: Window { from: window.from, to }, stop }
 }

@@ -12,7 +12,8 @@ use embassy_time::{Duration, with_timeout};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[embassy_executor::main]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 

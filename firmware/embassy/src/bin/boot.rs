@@ -15,7 +15,8 @@ static CLEARED: AtomicU32 = AtomicU32::new(0);
 
 begin_at_reset!("boot.first_task");
 
-#[embassy_executor::main]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(_spawner: Spawner) {
     rtmark_embassy::init();
     end!("boot.first_task");

@@ -20,7 +20,8 @@ use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
 /// How many tasks are counted at most.
 const MOST: usize = if soc::RAM_BYTES < 12 * 1024 { 32 } else { 64 };
 
-#[embassy_executor::main]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -118,8 +119,8 @@ async fn yields() {
 
 // growth.tick.delayed, where there is a tick
 
-begin_at_pend!("growth.tick.delayed", 15);
-end_at_return!("growth.tick.delayed", 15);
+begin_at_pend!("growth.tick.delayed", EXCEPTION);
+end_at_return!("growth.tick.delayed", EXCEPTION);
 
 const LONG_DELAY: u64 = 10_000;
 

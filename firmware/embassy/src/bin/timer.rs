@@ -16,7 +16,8 @@ use rtmark_embassy::{EXCEPTION, expect_on_time};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
 
-#[embassy_executor::main]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -53,8 +54,8 @@ async fn delay() {
 
 // timer.tick, where there is one: the tick finds nothing to do, and returns to the task that spins.
 
-begin_at_pend!("timer.tick", 15);
-end_at_return!("timer.tick", 15);
+begin_at_pend!("timer.tick", EXCEPTION);
+end_at_return!("timer.tick", EXCEPTION);
 
 #[embassy_executor::task]
 async fn spin() {
@@ -163,7 +164,7 @@ async fn load() {
 
 // timer.idle, where there is a tick
 
-begin_at_pend!("timer.idle", 15);
+begin_at_pend!("timer.idle", EXCEPTION);
 end_at_sleep!("timer.idle");
 
 #[embassy_executor::task]

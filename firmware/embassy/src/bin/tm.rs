@@ -2,9 +2,15 @@
 
 #![no_std]
 #![no_main]
+#![cfg_attr(
+    cortex_r,
+    expect(
+        non_snake_case,
+        clippy::no_mangle_with_rust_abi,
+        reason = "handlers have their interrupts' names, and are called from Rust"
+    )
+)]
 
-#[cfg(cortex_m)]
-use cortex_m::peripheral::NVIC;
 #[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
@@ -13,8 +19,10 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
+#[cfg(any(cortex_m, cortex_r))]
+use rtmark_board::Interrupt;
 #[cfg(cortex_m)]
-use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_board::device::interrupt;
 use rtmark_board::{Counter, tm};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
@@ -74,29 +82,30 @@ async fn first() {
 
 static GIVEN: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
-#[cfg(cortex_m)]
-#[interrupt]
+#[cfg(any(cortex_m, cortex_r))]
+#[cfg_attr(cortex_m, interrupt)]
+#[cfg_attr(cortex_r, unsafe(no_mangle))]
 fn PLAIN() {
     GIVEN.signal(());
 }
 
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 fn interrupted(spawner: Spawner) {
     spawner.spawn(take().unwrap());
 }
 
-#[cfg(not(cortex_m))]
+#[cfg(not(any(cortex_m, cortex_r)))]
 fn interrupted(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
 
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 #[embassy_executor::task]
 async fn take() {
     rtmark_board::unmask(Interrupt::PLAIN);
     for _ in 0..SAMPLES {
         begin!("tm.interrupt");
-        NVIC::pend(Interrupt::PLAIN);
+        rtmark_board::pend(Interrupt::PLAIN);
         GIVEN.wait().await;
         end!("tm.interrupt");
     }
@@ -147,7 +156,7 @@ async fn preempted() {
     rtmark_board::unmask(Interrupt::BENCH);
     for sample in 1..=SAMPLES {
         begin!("tm.interrupt_preempt");
-        NVIC::pend(Interrupt::BENCH);
+        rtmark_board::pend(Interrupt::BENCH);
         while COUNTERS[1].get() != sample {}
         end!("tm.interrupt_preempt");
 

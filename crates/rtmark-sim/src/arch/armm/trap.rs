@@ -3,6 +3,7 @@
 /// Why an instruction did not simply complete. Small enough for a register, because every load and store
 /// may return it; an address is passed in `Machine::trap_value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Trap {
     /// There is no such instruction, or it is not allowed in this state.
     Undefined,

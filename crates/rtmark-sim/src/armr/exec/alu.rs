@@ -181,6 +181,7 @@ impl Arch {
         let thumb = self.cpu.is_thumb();
         done.jump = Some(target & if thumb { !1 } else { !3 });
         done.returns = Some(it);
+        self.cpu.event = true;
     }
 
     pub fn divide(&mut self, it: &Instruction, sign: Sign, done: &mut Effects) -> Result<()> {

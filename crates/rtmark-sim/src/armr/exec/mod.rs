@@ -162,9 +162,11 @@ impl Arch {
             Op::IfThen => self.cpu.it = it.imm as u8,
             Op::Call => return Err(Exception::Call(it.imm)),
             Op::Breakpoint => return Err(Exception::Breakpoint),
-            Op::Hint(hint) => {
-                done.sleeps = matches!(hint, Hint::WaitForEvent | Hint::WaitForInterrupt);
-            }
+            // An event that has come is taken in place of the sleep (DDI 0406, B1.8.13).
+            Op::Hint(Hint::WaitForEvent) => done.sleeps = !std::mem::take(&mut self.cpu.event),
+            Op::Hint(Hint::WaitForInterrupt) => done.sleeps = true,
+            Op::Hint(Hint::SendEvent) => self.cpu.event = true,
+            Op::Hint(_) => {}
             Op::Barrier(barrier) => done.maintenance = Some(status::effect(barrier)),
             Op::Float(op) => return self.float(it, op, now.cycle, done),
             _ => return self.system_operation(it, now, done),

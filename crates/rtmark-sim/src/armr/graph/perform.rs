@@ -112,10 +112,7 @@ pub fn pick(it: &Instruction, condition: u8) -> Option<(Run, Run)> {
         Op::BranchLink | Op::BranchExchange | Op::BranchLinkExchange => {
             return Some((jump, leave));
         }
-        Op::IfThen
-        | Op::Hint(Hint::Nop | Hint::Yield | Hint::SendEvent | Hint::Debug | Hint::Preload) => {
-            nothing
-        }
+        Op::IfThen | Op::Hint(Hint::Nop | Hint::Yield | Hint::Debug | Hint::Preload) => nothing,
         Op::Saturate(_)
         | Op::Saturate16(_)
         | Op::Parallel(..)
@@ -123,6 +120,7 @@ pub fn pick(it: &Instruction, condition: u8) -> Option<(Run, Run)> {
         | Op::Select
         | Op::Pack
         | Op::Differences
+        | Op::Hint(Hint::SendEvent)
         | Op::Multiply(..)
         | Op::Extend(..)
         | Op::Bits(_)

@@ -6,8 +6,8 @@ use super::operation::{ALL_FLAGS, Operation};
 use super::steps::Step;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{
-    Address, Alu, Bank, Index, Instruction, Multiply, Offset, Op, Order, Rights, SecondOperand,
-    WriteBack,
+    Address, Alu, Bank, Hint, Index, Instruction, Multiply, Offset, Op, Order, Rights,
+    SecondOperand, WriteBack,
 };
 use crate::armr::timing::key;
 
@@ -118,7 +118,11 @@ pub fn list(
 
 /// Returns whether an instruction does nothing even if its condition holds.
 pub const fn is_empty(it: &Instruction) -> bool {
-    matches!(it.op, Op::IfThen | Op::Hint(_) | Op::Branch)
+    match it.op {
+        Op::Hint(hint) => !matches!(hint, Hint::SendEvent),
+        Op::IfThen | Op::Branch => true,
+        _ => false,
+    }
 }
 
 fn data(it: &Instruction, alu: Alu, second: SecondOperand, sets: bool) -> Draft {

@@ -1,5 +1,5 @@
 //! The USART of STM32, in its two register layouts: that of F1, F2, F4 and L1 (RM0090, 30.6), and that of
-//! the later families (RM0394, 38.8).
+//! the later families (RM0394, 38.8), which LPUART has as well, with a finer baud rate (RM0394, 39.4.4).
 
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
@@ -33,12 +33,16 @@ const RX_ACKNOWLEDGED: u32 = 1 << 22;
 const TX_FIFO_EMPTY: u32 = 1 << 23;
 /// RQR of the second layout: drops what has been received.
 const FLUSH_RECEIVED: u32 = 1 << 3;
+/// The fractions of a clock period in which LPUART's BRR counts a bit.
+const LOW_POWER_FRACTION: u32 = 256;
 
 #[derive(Clone, Debug)]
 pub struct Stm32 {
     layout: Layout,
     control: [u32; 3],
     baud: u32,
+    /// The fraction of a clock period in which `baud` counts.
+    fraction: u32,
     guard_time: u32,
     receiver_timeout: u32,
     prescaler: u32,
@@ -94,6 +98,7 @@ impl Stm32 {
             layout,
             control: [0; 3],
             baud: 0,
+            fraction: 1,
             guard_time: 0,
             receiver_timeout: 0,
             prescaler: 0,
@@ -101,6 +106,11 @@ impl Stm32 {
             receiver: Receiver::default(),
             complete_cleared: false,
         }
+    }
+
+    /// Creates an LPUART.
+    pub fn low_power() -> Self {
+        Self { fraction: LOW_POWER_FRACTION, ..Self::new(Layout::V2) }
     }
 
     /// Returns how many bytes can wait while another one is sent.
@@ -147,7 +157,7 @@ impl Stm32 {
             step @ 1..=6 => step * 2,
             step => 16 << (step - 7),
         };
-        (1 + data + stop) * bit as u64 * prescaler as u64 * ratio.divisor
+        (1 + data + stop) * bit as u64 * prescaler as u64 * ratio.divisor / self.fraction as u64
     }
 
     fn status(&self, now: u64) -> u32 {
@@ -215,7 +225,9 @@ impl DeviceModel for Stm32 {
                 self.complete_cleared &= !starts;
                 self.enable_receiver(env);
             }
-            Name::Baud => self.baud = value & 0xFFFF,
+            // 16 bits, or LPUART's 20.
+            Name::Baud if self.fraction == 1 => self.baud = value & 0xFFFF,
+            Name::Baud => self.baud = value & 0xF_FFFF,
             Name::GuardTime => self.guard_time = value & 0xFFFF,
             Name::ReceiverTimeout => self.receiver_timeout = value,
             Name::Prescaler => self.prescaler = value & 15,

@@ -17,6 +17,7 @@ use rtmark_snapshot::Snapshot;
 use super::values::{self, Dump, Place, Target};
 use super::{Arguments, snapshot};
 use crate::cli::Verbosity;
+use crate::commands::clock;
 use crate::commands::inputs::Inputs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -155,6 +156,7 @@ impl Arguments {
     fn read(&self) -> Result<(Vec<u8>, SocFile), CliError> {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
+        let soc = clock::apply(self.clock, soc)?;
         let bytes =
             input_file::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
         Ok((bytes, soc))

@@ -12,6 +12,7 @@ use super::outcome::{self, MemoryDump, Outcome, Unmodelled};
 use super::prepare::RunSource;
 use super::{Arguments, Format, masked, profile};
 use crate::cli::Verbosity;
+use crate::commands::clock;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
@@ -140,9 +141,13 @@ impl Arguments {
         if let Some(intervals) = &executed.results.masked {
             text.push_str(&masked::table(intervals));
         }
+        // On a terminal, what follows on stderr would continue the line.
+        let continues = !text.is_empty() || output::to_terminal();
+        if executed.console.line_open && continues {
+            text.insert(0, '\n');
+        }
         if !text.is_empty() {
-            let before = if executed.console.line_open { "\n" } else { "" };
-            output::data(&(before.to_owned() + &text))?;
+            output::data(&text)?;
         }
         if !verbosity.quiet {
             self.report_costs(source, executed, outcome);
@@ -157,7 +162,14 @@ impl Arguments {
                 let _ = CliError::new(ending::exit(end), &outcome.message, hint).show();
             }
             None if verbosity.quiet => {}
-            None => say(&outcome.message),
+            None => {
+                say(&outcome.message);
+                // The time given has passed, but perhaps for nothing.
+                let polled = || outcome.polling_hint();
+                if let Some(hint) = matches!(end, End::Lasted).then(polled).flatten() {
+                    say(hint);
+                }
+            }
         }
         Ok(())
     }
@@ -178,6 +190,10 @@ impl Arguments {
             say(reason);
         }
         for note in &executed.notes {
+            say(note);
+        }
+        let clock_note = || clock::note(machine, &source.image);
+        if let Some(note) = self.clock.is_none().then(clock_note).flatten() {
             say(note);
         }
         if let (Some(bytes), None) = (executed.logged, &self.defmt) {

@@ -8,10 +8,12 @@ use rtmark_model::{Basis, Pattern, ScenarioId};
 use rtmark_observe::missing_debug_info;
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Plan, Platform, Selection, input_file};
-use rtmark_sim::Image;
+use rtmark_sim::{Image, Machine};
+use rtmark_units::Hertz;
 
-use super::subject::{Subject, Workload};
+use super::subject::{Subject, Workload, no_load};
 use crate::cli::Verbosity;
+use crate::commands::clock;
 use crate::commands::inputs::InputArgs;
 use crate::config::Config;
 use crate::error::CliError;
@@ -42,6 +44,9 @@ pub struct Choice {
     /// Socs, by name or path of a soc file [default: the socs of the default suite]
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
+    /// Clock of the core, if the image sets another than the soc's file has, such as 96MHz
+    #[arg(long, value_parser = clock::parse, requires = "image")]
+    clock: Option<Hertz>,
     /// Build profile, optionally with settings, as in `product+opt=3`
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
@@ -59,12 +64,21 @@ pub fn usage(command: &str) -> String {
 }
 
 impl Choice {
+    /// Returns a note if an image states another clock than the soc's, and none is given.
+    pub fn clock_note(&self, machine: &Machine, image: &Image) -> Option<String> {
+        (self.image.is_some() && self.clock.is_none())
+            .then(|| clock::note(machine, image))
+            .flatten()
+    }
+
     /// Returns the chosen programs, building firmware if necessary.
     pub fn subjects(&self, verbosity: Verbosity) -> Result<Vec<Subject>, CliError> {
         let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
             [] => socs::suite(),
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
+        let socs: Result<Vec<_>, _> =
+            socs?.into_iter().map(|soc| clock::apply(self.clock, soc)).collect();
         let socs = socs?;
         let inputs = self.inputs.read()?;
         if let Some(path) = &self.image {
@@ -112,8 +126,8 @@ impl Choice {
                 say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
             }
             let found = Subject::of_unit(&builder, unit, what)?;
-            if found.is_empty() && what == Workload::Load && !verbosity.quiet {
-                say(format!("note: {} has no mixed load", unit.kernel.manifest.id));
+            if let (Workload::Load, false, Some(why)) = (what, verbosity.quiet, no_load(unit)) {
+                say(format!("note: {why}"));
             }
             subjects.extend(found.into_iter().map(|it| Subject { inputs: inputs.clone(), ..it }));
         }

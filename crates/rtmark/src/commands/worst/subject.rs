@@ -336,7 +336,7 @@ impl Subject {
                 let spans = answered.filter(|(scenario, _)| scenario.held_back.is_none());
                 spans.map(|(scenario, _)| scenario.id.clone()).collect()
             }
-            Workload::Load if !unit.kernel.manifest.load => Vec::new(),
+            Workload::Load if no_load(unit).is_some() => Vec::new(),
             Workload::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
                 CliError::new(
                     Exit::Internal,
@@ -376,4 +376,16 @@ impl Subject {
         }
         Ok(subjects)
     }
+}
+
+/// Returns why a unit has no mixed load, if it has none.
+pub fn no_load(unit: &rtmark_runner::Unit) -> Option<String> {
+    let kernel = &unit.kernel.manifest;
+    if !kernel.load {
+        return Some(format!("{} has no mixed load", kernel.id));
+    }
+    let mut scenarios = unit.scenarios.iter();
+    let (_, excuse) = scenarios.find(|(scenario, _)| scenario.in_firmware().as_str() == LOAD)?;
+    let core = unit.platform.core();
+    excuse.as_ref().map(|reason| format!("{} has no mixed load on {core}: {reason}", kernel.id))
 }

@@ -227,6 +227,21 @@ fn ps_6_34_2_endtx_can_stop_the_transmitter_through_a_channel() {
 }
 
 #[test]
+fn ps_6_20_no_memory_answers_custom_instructions_of_qspi() {
+    const QSPI: u32 = 0x4002_9000;
+    let mut nrf = machine!("nrf52840");
+    nrf.write(QSPI, 1);
+    assert_eq!(nrf.read(QSPI + 0x100), 1, "READY after ACTIVATE");
+    nrf.write(QSPI + 0x100, 0);
+    // Read JEDEC id: three bytes.
+    nrf.write(QSPI + 0x634, 4 << 8 | 0x9F);
+    let (ready, data) = (nrf.read(QSPI + 0x100), nrf.read(QSPI + 0x638));
+    assert_eq!((ready, data, nrf.unmodelled()), (1, u32::MAX, vec![]));
+    nrf.write(QSPI + 4, 1);
+    assert_eq!(nrf.unmodelled(), [QSPI + 4], "READSTART reads nothing");
+}
+
+#[test]
 fn ps_6_34_2_txdrdy_is_raised_after_each_byte_and_stoptx_ends_a_transfer_early() {
     let mut nrf = machine!("nrf52840");
     nrf.enable_uarte();

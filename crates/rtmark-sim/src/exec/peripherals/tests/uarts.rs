@@ -28,6 +28,20 @@ fn stm32_uarts_receive_at_their_baud_rate() {
 }
 
 #[test]
+fn lpuarts_count_a_bit_in_fractions_of_their_clock() {
+    let mut h743 = machine!("stm32h743");
+    let (control, baud, status, data) = (0x5800_0C00, 0x5800_0C0C, 0x5800_0C1C, 0x5800_0C24);
+    h743.0.connect_uart(Some("LPUART1"), b"a").expect("it has one");
+    // RM0433, 49.4.4: a bit takes BRR / 256 periods of the clock; here 300, as 20 bits allow.
+    h743.write(baud, 300 * 256);
+    h743.write(control, 0b0101);
+    h743.until(2990);
+    assert_eq!(h743.read(status) & 0x20, 0);
+    h743.until(3010);
+    assert_eq!((h743.read(status) & 0x20, h743.read(data)), (0x20, b'a'.into()));
+}
+
+#[test]
 fn nothing_arrives_while_the_receiver_is_off() {
     let mut c031 = machine!("stm32c031");
     let (control, baud, request, status, data) =
