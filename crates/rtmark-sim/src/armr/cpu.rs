@@ -6,6 +6,7 @@ pub mod psr {
     pub const Z: u32 = 1 << 30;
     pub const C: u32 = 1 << 29;
     pub const V: u32 = 1 << 28;
+    pub const FLAGS: u32 = N | Z | C | V;
     pub const Q: u32 = 1 << 27;
     /// Both parts of ITSTATE.
     pub const IT: u32 = 0x0600_FC00;
@@ -80,27 +81,59 @@ impl Mode {
     }
 }
 
-/// For each condition, the flags with which it holds: one bit for each value of N, Z, C and V.
-const HOLDS: [u16; 16] = {
-    let mut holds = [0; 16];
-    let mut flags = 0;
-    while flags < 16 {
-        let (n, z, c, v) = (flags & 8 != 0, flags & 4 != 0, flags & 2 != 0, flags & 1 != 0);
-        let bases = [z, c, n, v, c && !z, n == v, n == v && !z, true];
-        let mut condition = 0;
-        while condition < 16 {
-            let base = bases[condition >> 1];
-            let holds_now = if condition & 1 == 1 && condition != 15 { !base } else { base };
-            holds[condition] |= (holds_now as u16) << flags;
-            condition += 1;
-        }
-        flags += 1;
+/// The condition flags, in the form in which results give them.
+#[derive(Clone, Copy, Debug)]
+struct Flags {
+    /// N is its sign, and Z is set if its lower half is 0.
+    result: i64,
+    carry: bool,
+    overflow: bool,
+}
+
+impl Flags {
+    /// Returns the flags in the upper four bits of a word.
+    const fn of(word: u32) -> Self {
+        let sign = if word & psr::N != 0 { i64::MIN } else { 0 };
+        let result = sign | (word & psr::Z == 0) as i64;
+        Self { result, carry: word & psr::C != 0, overflow: word & psr::V != 0 }
     }
-    // Condition 14 is "always"; 15 denotes encodings without a condition.
-    holds[14] = u16::MAX;
-    holds[15] = u16::MAX;
-    holds
-};
+
+    /// Returns them in the upper four bits of a word.
+    const fn word(self) -> u32 {
+        let n = if self.negative() { psr::N } else { 0 };
+        let z = if self.zero() { psr::Z } else { 0 };
+        let c = if self.carry { psr::C } else { 0 };
+        let v = if self.overflow { psr::V } else { 0 };
+        n | z | c | v
+    }
+
+    #[inline(always)]
+    const fn negative(self) -> bool {
+        self.result < 0
+    }
+
+    #[inline(always)]
+    const fn zero(self) -> bool {
+        self.result as u32 == 0
+    }
+
+    /// Returns whether a condition holds (DDI 0406, A8.3). Condition 14 is "always"; 15 denotes
+    /// encodings without a condition.
+    #[inline(always)]
+    const fn hold(self, condition: u8) -> bool {
+        let base = match condition >> 1 & 7 {
+            0 => self.zero(),
+            1 => self.carry,
+            2 => self.negative(),
+            3 => self.overflow,
+            4 => self.carry && !self.zero(),
+            5 => self.negative() == self.overflow,
+            6 => self.negative() == self.overflow && !self.zero(),
+            _ => return true,
+        };
+        base != (condition & 1 == 1)
+    }
+}
 
 /// A mode's banked registers while another mode is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,14 +144,15 @@ struct Banked {
 }
 
 /// The register state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Cpu {
     /// R0 to R14 of the current mode; the last element is unused.
     r: [u32; 16],
     /// The address of the current or next instruction.
     pub pc: u32,
-    /// CPSR without ITSTATE.
+    /// CPSR without ITSTATE and condition flags.
     cpsr: u32,
+    flags: Flags,
     /// ITSTATE.
     pub it: u8,
     banks: [Banked; 6],
@@ -154,6 +188,7 @@ impl Cpu {
                 | psr::I
                 | psr::F
                 | if pc & 1 == 1 { psr::T } else { 0 },
+            flags: Flags::of(0),
             it: 0,
             banks: [none; 6],
             others: [0; 5],
@@ -176,6 +211,18 @@ impl Cpu {
         self.r[register as usize & 15] = value;
     }
 
+    /// Returns a 64-bit value in two registers.
+    #[inline(always)]
+    pub const fn pair(&self, high: u8, low: u8) -> u64 {
+        (self.get(high) as u64) << 32 | self.get(low) as u64
+    }
+
+    #[inline(always)]
+    pub const fn set_pair(&mut self, high: u8, low: u8, value: u64) {
+        self.set(low, value as u32);
+        self.set(high, (value >> 32) as u32);
+    }
+
     /// Returns a register as an operand: R15 is two instructions ahead.
     #[inline]
     pub const fn operand(&self, register: u8) -> u32 {
@@ -195,11 +242,13 @@ impl Cpu {
         self.set_bit(psr::T, thumb);
     }
 
+    /// Sets a bit other than those of the condition flags and ITSTATE.
     #[inline]
     pub const fn set_bit(&mut self, bit: u32, value: bool) {
         self.cpsr = if value { self.cpsr | bit } else { self.cpsr & !bit };
     }
 
+    /// Returns a bit other than those of the condition flags and ITSTATE.
     #[inline]
     pub const fn bit(&self, bit: u32) -> bool {
         self.cpsr & bit != 0
@@ -207,20 +256,30 @@ impl Cpu {
 
     #[inline]
     pub const fn carry(&self) -> bool {
-        self.bit(psr::C)
+        self.flags.carry
     }
 
     /// Sets N and Z from a result, and C.
-    #[inline]
+    #[inline(always)]
     pub const fn set_result(&mut self, result: u32, carry: bool) {
-        let z = if result == 0 { psr::Z } else { 0 };
-        let c = if carry { psr::C } else { 0 };
-        self.cpsr = self.cpsr & !(psr::N | psr::Z | psr::C) | result & psr::N | z | c;
+        self.flags.result = result as i32 as i64;
+        self.flags.carry = carry;
+    }
+
+    #[inline(always)]
+    pub const fn set_overflow(&mut self, overflow: bool) {
+        self.flags.overflow = overflow;
+    }
+
+    /// Sets N and Z from a result of 64 bits.
+    pub const fn set_long_result(&mut self, result: u64) {
+        let sign = result as i64 & i64::MIN;
+        self.flags.result = sign | (result != 0) as i64;
     }
 
     /// Sets N, Z, C and V from the upper four bits of a word.
     pub const fn set_flags(&mut self, flags: u32) {
-        self.cpsr = self.cpsr & 0x0FFF_FFFF | flags & 0xF000_0000;
+        self.flags = Flags::of(flags);
     }
 
     pub const fn ge(&self) -> u32 {
@@ -232,9 +291,9 @@ impl Cpu {
     }
 
     /// Returns whether a condition holds.
-    #[inline]
+    #[inline(always)]
     pub const fn holds(&self, condition: u8) -> bool {
-        HOLDS[condition as usize & 15] >> (self.cpsr >> 28) & 1 == 1
+        self.flags.hold(condition)
     }
 
     /// Returns the condition that the IT block imposes on the next instruction, if it is in one.
@@ -262,7 +321,7 @@ impl Cpu {
     /// Returns the complete CPSR.
     pub const fn cpsr(&self) -> u32 {
         let it = self.it as u32;
-        self.cpsr | (it & 3) << 25 | (it >> 2) << 10
+        self.cpsr | self.flags.word() | (it & 3) << 25 | (it >> 2) << 10
     }
 
     /// Writes the complete CPSR, as an exception return does. An invalid mode leaves the mode
@@ -271,7 +330,9 @@ impl Cpu {
         self.it = ((value >> 25 & 3) | (value >> 10 & 0x3F) << 2) as u8;
         self.change_mode(value);
         let mode = self.cpsr & psr::MODE;
-        self.cpsr = value & !(psr::IT | psr::JAZELLE | 0x00F0_0000 | psr::MODE) | mode;
+        self.set_flags(value);
+        let others = psr::FLAGS | psr::IT | psr::JAZELLE | 0x00F0_0000 | psr::MODE;
+        self.cpsr = value & !others | mode;
     }
 
     /// Writes the fields of CPSR that a mask selects, as MSR does. Execution state does not change.
@@ -281,7 +342,8 @@ impl Cpu {
         if mask & psr::MODE != 0 {
             self.change_mode(value);
         }
-        let mask = mask & !psr::MODE;
+        self.set_flags(self.flags.word() & !mask | value & mask);
+        let mask = mask & !(psr::MODE | psr::FLAGS);
         self.cpsr = self.cpsr & !mask | value & mask;
     }
 
@@ -382,6 +444,17 @@ mod tests {
         assert_eq!(holding(&cpu), [1, 3, 4, 7, 9, 11, 13, 14]);
         cpu.set_flags(psr::C | psr::V);
         assert_eq!(holding(&cpu), [1, 2, 5, 6, 8, 11, 13, 14]);
+    }
+
+    #[test]
+    fn status_registers_hold_any_flags() {
+        let mut cpu = Cpu::new(0);
+        for flags in (0..16).map(|flags| flags << 28) {
+            cpu.set_flags(flags);
+            assert_eq!(cpu.cpsr() & psr::FLAGS, flags);
+            cpu.write_cpsr(!flags, psr::N | psr::V);
+            assert_eq!(cpu.cpsr() & psr::FLAGS, flags ^ (psr::N | psr::V));
+        }
     }
 
     #[test]

@@ -3,33 +3,20 @@
 
 use super::core::Core;
 use super::cpu::psr;
-use super::graph::{LEAVE, NONE, NodeKey, steps};
+use super::graph::{GraphProgress, LEAVE, NodeKey};
 use super::timing::{Outcome, demand, key};
-use crate::superblock::Start;
-
-/// The progress of a run along the graph.
-#[derive(Clone, Copy, Debug)]
-struct GraphProgress {
-    /// The node that executes next or has just executed.
-    node: u32,
-    /// The next cycle in which an instruction may issue.
-    next: u64,
-    /// The number of instructions executed.
-    count: u64,
-    /// The address of the last byte of the last instruction.
-    last_byte: Option<u32>,
-    /// The state of code on which validated lines depend: see [`Core::seen`].
-    seen: u64,
-}
 
 impl Core {
     /// Executes instructions up to a cycle, as long as their nodes are known.
     pub fn run_graph(&mut self, horizon: u64) {
         self.look_at_code();
         let Some(mut progress) = self.enter() else { return };
-        while let Some(key) = self.follow_edges(&mut progress, horizon) {
-            if !self.find_next(&mut progress, key) {
-                return;
+        loop {
+            let Self { arch, pipeline, code, .. } = self;
+            match code.graph.run(&mut progress, horizon, (arch, pipeline)) {
+                LEAVE => break,
+                key if self.find_next(&mut progress, key) => {}
+                _ => return,
             }
         }
         if let Some(node) = self.code.graph.nodes.get(progress.node as usize) {
@@ -48,6 +35,8 @@ impl Core {
 
     fn enter(&mut self) -> Option<GraphProgress> {
         let number = self.pipeline.state_number()?;
+        let privileged = self.arch.cpu.is_privileged();
+        self.pipeline.memory.data.lines.set_mode(privileged);
         let first = self.pipeline.first_number();
         if self.code.graph.first_number != first || self.code.graph.is_full {
             self.code.forget_graph();
@@ -77,78 +66,6 @@ impl Core {
         }
         code.graph.close(progress.node);
         true
-    }
-
-    /// Follows known edges from node to node. Returns the key of the last node's outcome if its
-    /// successor must be looked up, or `None` if that node has not been executed: the horizon has been
-    /// reached, or it needs the slow path.
-    #[inline]
-    fn follow_edges(&mut self, progress: &mut GraphProgress, horizon: u64) -> Option<u32> {
-        let Self { arch, pipeline, code, .. } = self;
-        let graph = &mut code.graph;
-        let GraphProgress { node: mut at, mut next, mut count, mut last_byte, seen } = *progress;
-        let end = loop {
-            if next >= horizon {
-                break LEAVE;
-            }
-            // Blocks are formed from what happens outside of them.
-            let (mut key, mut counts) = (LEAVE, 1);
-            let number = graph.block_at(at, seen, (arch, pipeline));
-            if let Some(block) = number.and_then(|number| graph.blocks.get(number)) {
-                if next + u64::from(block.most) < horizon {
-                    let (steps, points) = graph.blocks.steps(block);
-                    let exit = steps::run(steps, points, &graph.nodes, arch, pipeline, next);
-                    let point = points.get(exit.step).copied().unwrap_or(block.end);
-                    let last = steps.get(exit.step).map(|step| step.key);
-                    if last.is_some_and(|key| key != steps::ANY) {
-                        graph.ended_early(at, &point);
-                    }
-                    if point.count > 0 {
-                        last_byte = Some(point.last_byte);
-                    }
-                    next += u64::from(point.cycles);
-                    count += u64::from(point.count);
-                    at = point.node;
-                    if last.is_none() {
-                        continue;
-                    }
-                    (key, counts) = (exit.key, 0);
-                }
-            } else if graph.starts.get_mut(at as usize).is_some_and(Start::count_execution) {
-                graph.form(at, pipeline);
-                continue;
-            }
-            let Some(node) = graph.nodes.get_mut(at as usize) else { break LEAVE };
-            if key == LEAVE {
-                let issue = next.wrapping_add_signed(node.issue.into());
-                key = (node.run)(arch, pipeline, node, issue);
-            }
-            let Some(way) = node.way(key) else { break key };
-            let edge = &node.edges[way];
-            node.hits[way] = node.hits[way].saturating_add(counts);
-            let (from, to) = (node.place.last_byte(), edge.to);
-            let (cycles, mut then, mut lines) = (edge.cycles, edge.next, edge.lines);
-            if then == NONE && key & key::JUMPS != 0 && node.is_indirect() {
-                let cpu = &arch.cpu;
-                let node_key = NodeKey { pc: cpu.pc, thumb: cpu.is_thumb(), state: 0, number: to };
-                let last = node.last;
-                match graph.nodes.get(last as usize) {
-                    Some(node) if NodeKey::of(node) == node_key => {
-                        (then, lines) = (last, node.lines);
-                    }
-                    _ => break key,
-                }
-            }
-            if then == NONE || lines != 0 && graph.lines[lines as usize].seen != seen {
-                break key;
-            }
-            next += u64::from(cycles);
-            count += 1;
-            at = then;
-            last_byte = Some(from);
-        };
-        *progress = GraphProgress { node: at, next, count, last_byte, seen };
-        (end != LEAVE).then_some(end)
     }
 
     /// Looks up the successor of a node from the key of its outcome. Returns whether the run

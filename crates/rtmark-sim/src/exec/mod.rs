@@ -29,7 +29,7 @@ mod system_space;
 mod tests;
 mod transfer;
 
-pub use self::alu::{saturate_signed, saturate_unsigned, shift};
+pub use self::alu::{saturate_signed, saturate_unsigned, shift, shift_some};
 pub use self::context::{ExecContext, Executing};
 pub use self::operation::{Operation, Path, Paths, PerOperation};
 pub use self::outcome::{Ending, Flow, Outcome};

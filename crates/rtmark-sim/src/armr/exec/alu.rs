@@ -7,10 +7,19 @@ use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOpera
 use crate::exec::shift;
 
 /// AddWithCarry: returns the sum, its carry and its overflow.
+#[inline(always)]
 const fn add(x: u32, y: u32, carry: bool) -> (u32, bool, bool) {
     let sum = x as u64 + y as u64 + carry as u64;
     let result = sum as u32;
     (result, sum >> 32 != 0, ((x ^ result) & (y ^ result)) >> 31 == 1)
+}
+
+/// AddWithCarry of `x`, the complement of `y`, and 1: returns the difference, its carry and its
+/// overflow.
+#[inline(always)]
+const fn subtract(x: u32, y: u32) -> (u32, bool, bool) {
+    let (result, borrow) = x.overflowing_sub(y);
+    (result, !borrow, (x as i32).overflowing_sub(y as i32).1)
 }
 
 /// Returns the result, carry and overflow of an operation on two operands, the carry flag, and the
@@ -27,9 +36,9 @@ pub const fn results(alu: Alu, x: u32, y: u32, carry: bool, shifter: bool) -> (u
         Alu::Mvn => (!y, shifter, false),
         Alu::Add | Alu::Cmn => add(x, y, false),
         Alu::Adc => add(x, y, carry),
-        Alu::Sub | Alu::Cmp => add(x, !y, true),
+        Alu::Sub | Alu::Cmp => subtract(x, y),
         Alu::Sbc => add(x, !y, carry),
-        Alu::Rsb => add(!x, y, true),
+        Alu::Rsb => subtract(y, x),
         Alu::Rsc => add(!x, y, carry),
     }
 }
@@ -40,9 +49,72 @@ impl Cpu {
     pub const fn note(&mut self, alu: Alu, (result, carry, overflow): (u32, bool, bool)) {
         self.set_result(result, carry);
         if alu.adds() {
-            self.set_bit(psr::V, overflow);
+            self.set_overflow(overflow);
         }
     }
+}
+
+/// Returns the result of a multiplication that has one of the forms MUL, MLA and MLS, or UMULL, SMULL,
+/// UMLAL and SMLAL, and the accumulator.
+#[inline(always)]
+pub const fn product(multiply: Multiply, n: u32, m: u32, accumulator: u64) -> u64 {
+    let unsigned = n as u64 * m as u64;
+    let signed = (n as i32 as i64 * m as i32 as i64) as u64;
+    match multiply {
+        Multiply::Mla | Multiply::Umlal => accumulator.wrapping_add(unsigned),
+        Multiply::Mls => accumulator.wrapping_sub(unsigned),
+        Multiply::Smull => signed,
+        Multiply::Smlal => accumulator.wrapping_add(signed),
+        _ => unsigned,
+    }
+}
+
+/// Returns the result of an operation on bits: of the former destination, two operands, and the lowest
+/// bit and the width of a field.
+#[inline(always)]
+pub const fn with_bits(bits: Bits, d: u32, (n, m): (u32, u32), (low, width): (u32, u8)) -> u32 {
+    let up = match width {
+        0 => 31,
+        1..=32 => 32 - width as u32,
+        _ => 0,
+    };
+    let mask = u32::MAX >> up;
+    match bits {
+        Bits::Clz => m.leading_zeros(),
+        Bits::Rbit => m.reverse_bits(),
+        Bits::Rev => m.swap_bytes(),
+        Bits::Rev16 => m.swap_bytes().rotate_left(16),
+        Bits::Revsh => (m as u16).swap_bytes() as i16 as u32,
+        Bits::Insert => d & !(mask << (low & 31)) | (n & mask) << (low & 31),
+        Bits::Clear => d & !(mask << (low & 31)),
+        Bits::Extract(Sign::Unsigned) => n >> (low & 31) & mask,
+        Bits::Extract(Sign::Signed) => ((n >> (low & 31) << up) as i32 >> up) as u32,
+        Bits::Top => d & 0xFFFF | low << 16,
+    }
+}
+
+/// Returns a part of a rotated register, extended and added to a start.
+#[inline(always)]
+pub const fn extended(narrow: Narrow, sign: Sign, start: u32, rotated: u32) -> u32 {
+    match (narrow, sign) {
+        (Narrow::Byte, Sign::Unsigned) => start.wrapping_add(rotated & 0xFF),
+        (Narrow::Byte, Sign::Signed) => start.wrapping_add(rotated as i8 as u32),
+        (Narrow::Half, Sign::Unsigned) => start.wrapping_add(rotated & 0xFFFF),
+        (Narrow::Half, Sign::Signed) => start.wrapping_add(rotated as i16 as u32),
+        (Narrow::Bytes, _) => {
+            extended_lane(sign, start, rotated)
+                | extended_lane(sign, start >> 16, rotated >> 16) << 16
+        }
+    }
+}
+
+/// Returns the lowest halfword of a start, to which a byte is added.
+const fn extended_lane(sign: Sign, start: u32, byte: u32) -> u32 {
+    let wide = match sign {
+        Sign::Signed => byte as i8 as u16,
+        Sign::Unsigned => byte as u8 as u16,
+    };
+    (start as u16).wrapping_add(wide) as u32
 }
 
 /// Returns the low or the top halfword, sign-extended.
@@ -130,16 +202,6 @@ impl Arch {
         Ok(())
     }
 
-    /// Returns the 64-bit accumulator: `d` high, `a` low.
-    fn pair(&self, it: &Instruction) -> u64 {
-        u64::from(self.cpu.get(it.d)) << 32 | u64::from(self.cpu.get(it.a))
-    }
-
-    fn set_pair(&mut self, it: &Instruction, value: u64) {
-        self.cpu.set(it.a, value as u32);
-        self.cpu.set(it.d, (value >> 32) as u32);
-    }
-
     /// Writes a truncated result, and sets Q if it is not exact.
     pub(super) fn set_wrapped(&mut self, d: u8, exact: i64) {
         self.cpu.set(d, exact as u32);
@@ -148,7 +210,6 @@ impl Arch {
         }
     }
 
-    #[inline(always)]
     pub fn multiply(&mut self, it: &Instruction, multiply: Multiply, inside_it: bool) {
         use Multiply as M;
         let (n, m, a) = (self.cpu.get(it.n), self.cpu.get(it.m), self.cpu.get(it.a));
@@ -159,16 +220,16 @@ impl Arch {
         let swapped = if variant { m.rotate_left(16) } else { m };
         let products = (half(n, false) * half(swapped, false), half(n, true) * half(swapped, true));
         match multiply {
-            M::Mul => self.cpu.set(it.d, unsigned as u32),
-            M::Mla => self.cpu.set(it.d, (unsigned as u32).wrapping_add(a)),
-            M::Mls => self.cpu.set(it.d, a.wrapping_sub(unsigned as u32)),
-            M::Umull => self.set_pair(it, unsigned),
-            M::Smull => self.set_pair(it, signed as u64),
-            M::Umlal => self.set_pair(it, self.pair(it).wrapping_add(unsigned)),
-            M::Smlal => self.set_pair(it, self.pair(it).wrapping_add(signed as u64)),
+            M::Mul | M::Mla | M::Mls => {
+                self.cpu.set(it.d, product(multiply, n, m, a.into()) as u32);
+            }
+            M::Umull | M::Smull | M::Umlal | M::Smlal => {
+                let result = product(multiply, n, m, self.cpu.pair(it.d, it.a));
+                self.cpu.set_pair(it.d, it.a, result);
+            }
             M::Umaal => {
                 let high = u64::from(self.cpu.get(it.d));
-                self.set_pair(it, unsigned + high + u64::from(a));
+                self.cpu.set_pair(it.d, it.a, unsigned + high + u64::from(a));
             }
             M::SmulXy => self.cpu.set(it.d, self.halves_product(it) as u32),
             M::SmlaXy => self.set_wrapped(it.d, self.halves_product(it) + accumulator),
@@ -181,7 +242,7 @@ impl Arch {
             }
             M::SmlalXy => {
                 let product = self.halves_product(it) as u64;
-                self.set_pair(it, self.pair(it).wrapping_add(product));
+                self.cpu.set_pair(it.d, it.a, self.cpu.pair(it.d, it.a).wrapping_add(product));
             }
             M::Smuad => self.set_wrapped(it.d, products.0 + products.1),
             M::Smusd => self.set_wrapped(it.d, products.0 - products.1),
@@ -189,11 +250,11 @@ impl Arch {
             M::Smlsd => self.set_wrapped(it.d, products.0 - products.1 + accumulator),
             M::Smlald => {
                 let sum = (products.0 + products.1) as u64;
-                self.set_pair(it, self.pair(it).wrapping_add(sum));
+                self.cpu.set_pair(it.d, it.a, self.cpu.pair(it.d, it.a).wrapping_add(sum));
             }
             M::Smlsld => {
                 let sum = (products.0 - products.1) as u64;
-                self.set_pair(it, self.pair(it).wrapping_add(sum));
+                self.cpu.set_pair(it.d, it.a, self.cpu.pair(it.d, it.a).wrapping_add(sum));
             }
             M::Smmul | M::Smmla | M::Smmls => {
                 let high = accumulator << 32;
@@ -219,55 +280,20 @@ impl Arch {
     fn set_product_flags(&mut self, it: &Instruction, multiply: Multiply) {
         use Multiply as M;
         let long = matches!(multiply, M::Umull | M::Smull | M::Umlal | M::Smlal);
-        let value = if long { self.pair(it) } else { u64::from(self.cpu.get(it.d)) << 32 };
-        self.cpu.set_bit(psr::N, value >> 63 == 1);
-        self.cpu.set_bit(psr::Z, value == 0);
+        let value =
+            if long { self.cpu.pair(it.d, it.a) } else { u64::from(self.cpu.get(it.d)) << 32 };
+        self.cpu.set_long_result(value);
     }
 
-    #[inline(always)]
     pub fn bits(&mut self, it: &Instruction, bits: Bits) {
-        let (n, m) = (self.cpu.get(it.n), self.cpu.get(it.m));
-        let width = u32::from(it.a);
-        let mask = |width: u32| u32::MAX >> (32 - width.clamp(1, 32));
-        let result = match bits {
-            Bits::Clz => m.leading_zeros(),
-            Bits::Rbit => m.reverse_bits(),
-            Bits::Rev => m.swap_bytes(),
-            Bits::Rev16 => m.swap_bytes().rotate_left(16),
-            Bits::Revsh => (m as u16).swap_bytes() as i16 as u32,
-            Bits::Insert | Bits::Clear => {
-                let field = mask(width) << it.imm;
-                let new = if bits == Bits::Clear { 0 } else { n << it.imm };
-                self.cpu.get(it.d) & !field | new & field
-            }
-            Bits::Extract(Sign::Unsigned) => n >> it.imm & mask(width),
-            Bits::Extract(Sign::Signed) => {
-                let up = 32 - width.clamp(1, 32);
-                ((n >> it.imm << up) as i32 >> up) as u32
-            }
-            Bits::Top => self.cpu.get(it.d) & 0xFFFF | it.imm << 16,
-        };
+        let operands = (self.cpu.get(it.n), self.cpu.get(it.m));
+        let result = with_bits(bits, self.cpu.get(it.d), operands, (it.imm, it.a));
         self.cpu.set(it.d, result);
     }
 
-    #[inline(always)]
     pub fn extend(&mut self, it: &Instruction, narrow: Narrow, sign: Sign) {
         let rotated = self.cpu.get(it.m).rotate_right(it.imm);
         let start = if it.n == 15 { 0 } else { self.cpu.get(it.n) };
-        let result = match (narrow, sign) {
-            (Narrow::Byte, Sign::Unsigned) => start.wrapping_add(rotated & 0xFF),
-            (Narrow::Byte, Sign::Signed) => start.wrapping_add(rotated as i8 as u32),
-            (Narrow::Half, Sign::Unsigned) => start.wrapping_add(rotated & 0xFFFF),
-            (Narrow::Half, Sign::Signed) => start.wrapping_add(rotated as i16 as u32),
-            (Narrow::Bytes, _) => {
-                let lane = |at: u32| {
-                    let byte = (rotated >> at) as u8;
-                    let wide = if sign == Sign::Signed { byte as i8 as u16 } else { byte.into() };
-                    u32::from(((start >> at) as u16).wrapping_add(wide)) << at
-                };
-                lane(0) | lane(16)
-            }
-        };
-        self.cpu.set(it.d, result);
+        self.cpu.set(it.d, extended(narrow, sign, start, rotated));
     }
 }

@@ -232,11 +232,7 @@ impl Arch {
         let bytes = width.bytes();
         self.check(Access { rights, ..Access::load(place, bytes) }, done)?;
         let value = self.read(place, bytes, cycle)?;
-        let value = match width {
-            Width::SignedByte => value as i8 as u32,
-            Width::SignedHalf => value as i16 as u32,
-            _ => value,
-        };
+        let value = width.extend(value);
         self.write_back(it, address, base);
         if it.d == 15 {
             self.exchange(value, done);

@@ -10,7 +10,7 @@ mod media;
 mod memory;
 mod status;
 
-pub use alu::results;
+pub use alu::{extended, product, results, with_bits};
 
 use super::control::{AccessFault, Control, CounterValues, Kind, Maintenance};
 use super::cpu::{Cpu, Mode, psr};

@@ -1,22 +1,30 @@
 //! Blocks: sequences of nodes that are executed by one dispatch.
 //!
-//! A block begins at a frequently executed node and follows the likely edge of each node. Its steps
-//! check what that edge depends on: conditions, targets, how branches are predicted, and for how
-//! long stores wait. Where a check fails, the run continues at that step's node, or with its
-//! outcome, as if there were no block. Blocks therefore change neither results nor cycles.
+//! A block begins at a frequently executed node and follows the edge of each node that is taken most
+//! often. Its steps check what that edge depends on: conditions, targets, how branches are predicted,
+//! and for how long stores wait. Where a check fails, the block ends before that step's node, or after
+//! it with its outcome; the way from there to the block that follows is remembered. Blocks therefore
+//! change neither results nor cycles.
 
-use super::steps::{ANY, Code, Step};
-use super::{Edge, Graph, NONE, Node, NodeKey, select};
+use super::operation::{Branch, CallKind, Operation};
+use super::select::{self, Draft};
+use super::steps::{ANY, Step, StepFn};
+use super::{Edge, Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
-use crate::armr::isa::op::Op;
+use crate::armr::isa::op::{Bank, Op};
 use crate::armr::timing::{Flow, Pipeline, PredictionOutcome, key};
-use crate::superblock::{BlockUse, MAX_CALL_DEPTH, MAX_STEPS, Start, is_likely};
+use crate::superblock::{MAX_CALL_DEPTH, MAX_STEPS, Start, is_likely};
 
 /// The maximum number of instructions in a block.
 const LONGEST: u32 = 192;
+/// The cycles after which a block ends.
+const SLOWEST: u32 = 1 << 14;
 /// From this many instructions on, a block ends where it reaches its own beginning or another
 /// block.
 const ENOUGH: u32 = 64;
+/// From this many instructions on, a block ends where no outcome is likely.
+const FORKS: u32 = 24;
+
 /// The progress of a run at some point of a block, counted from the block's beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
@@ -28,21 +36,73 @@ pub struct Point {
     pub last_byte: u32,
 }
 
-/// A block and its statistics.
+impl Point {
+    /// Returns the beginning of a block, at a node.
+    pub const fn of(node: u32) -> Self {
+        Self { node, cycles: 0, count: 0, last_byte: 0 }
+    }
+}
+
+/// An exit from a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockExit {
+    /// The number of its point among those of all blocks.
+    pub point: u32,
+    /// The outcome, and the target of the branch if the instruction does not encode it.
+    pub key: u32,
+    pub target: u32,
+}
+
+impl BlockExit {
+    #[inline(always)]
+    const fn place(self) -> usize {
+        let mixed = self.point ^ self.key << 20 ^ self.target >> 1;
+        (mixed.wrapping_mul(0x9E37_79B1) >> (32 - WAYS.ilog2())) as usize % WAYS
+    }
+}
+
+/// The number of ways that are known, a power of two.
+const WAYS: usize = 1 << 13;
+
+/// The way from an exit to the block that follows, in one line of the host's cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub struct Way {
+    pub exit: BlockExit,
+    /// The progress until then, counted from the beginning of the block that ended.
+    pub point: Point,
+    /// The block that follows.
+    pub block: u32,
+}
+
+const NO_WAY: Way = Way {
+    exit: BlockExit { point: NONE, key: LEAVE, target: 0 },
+    point: Point::of(NONE),
+    block: NONE,
+};
+
+impl Block {
+    /// Returns the exit with `left` steps left.
+    #[inline(always)]
+    pub const fn exit(&self, left: usize, key: u32, target: u32) -> BlockExit {
+        BlockExit { point: self.last.wrapping_sub(left as u32), key, target }
+    }
+}
+
+/// A block.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
-    /// The range of its steps.
+    /// The range of its steps, the last of which ends it.
     first: u32,
     last: u32,
+    /// The function of the first step.
+    pub begin: StepFn,
     /// The range of the lines that contain its instructions.
     lines: (u32, u32),
     /// The state of code when these were last found present and executable: see [`super::Lines`].
-    seen: u64,
+    pub seen: u64,
     /// The cycle in which its last instruction may issue, counted from its beginning.
     pub most: u32,
-    /// The point after its last step.
-    pub end: Point,
-    pub usage: BlockUse,
 }
 
 /// The blocks of a graph.
@@ -52,6 +112,8 @@ pub struct Blocks {
     steps: Vec<Step>,
     /// The progress of a run before each step.
     points: Vec<Point>,
+    /// A direct-mapped cache of the ways from exits.
+    ways: Vec<Way>,
     /// The lines of the blocks.
     lines: Vec<u32>,
 }
@@ -59,6 +121,11 @@ pub struct Blocks {
 impl Blocks {
     pub const fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// Returns whether there is no room for another block.
+    pub const fn are_full(&self) -> bool {
+        self.steps.len() >= MAX_STEPS
     }
 
     #[inline(always)]
@@ -71,25 +138,43 @@ impl Blocks {
         self.all.clear();
         self.steps.clear();
         self.points.clear();
+        self.ways.clear();
         self.lines.clear();
     }
 
-    /// Returns the steps of a block, and the progress of a run before each.
+    /// Returns the steps of a block.
     #[inline(always)]
-    pub fn steps(&self, block: &Block) -> (&[Step], &[Point]) {
-        let range = block.first as usize..block.last as usize;
-        let steps = self.steps.get(range.clone()).unwrap_or_default();
-        (steps, self.points.get(range).unwrap_or_default())
+    pub fn steps(&self, block: &Block) -> &[Step] {
+        self.steps.get(block.first as usize..block.last as usize).unwrap_or_default()
+    }
+
+    /// Returns the progress of a run at an exit.
+    pub fn point(&self, exit: BlockExit) -> Option<&Point> {
+        self.points.get(exit.point as usize)
+    }
+
+    /// Returns the way from an exit, if it is known.
+    #[inline(always)]
+    pub fn way(&self, exit: BlockExit) -> Option<&Way> {
+        self.ways.get(exit.place()).filter(|way| way.exit == exit)
+    }
+
+    /// Keeps a way.
+    pub fn keep(&mut self, way: Way) {
+        if self.ways.is_empty() {
+            self.ways = vec![NO_WAY; WAYS];
+        }
+        self.ways[way.exit.place()] = way;
     }
 }
 
 /// A block under construction.
 struct Forming<'b> {
-    blocks: &'b mut Blocks,
+    arch: &'b Arch,
     at: Point,
-    /// The first of its steps, and the first of its lines.
-    first: usize,
-    first_line: usize,
+    drafts: Vec<Draft>,
+    points: Vec<Point>,
+    lines: Vec<u32>,
     /// The instruction sets and return addresses of the calls in the block that have not returned.
     links: Vec<(bool, u32)>,
     /// Whether every part of branch prediction is on.
@@ -98,51 +183,48 @@ struct Forming<'b> {
 
 impl Forming<'_> {
     /// Appends a step of a node.
-    fn push(&mut self, node: &Node, key: u16, step: Step) {
-        let issue = self.at.cycles.cast_signed() + i32::from(node.issue);
-        self.blocks.steps.push(Step { issue, key, ..step });
-        self.blocks.points.push(self.at);
+    fn push(&mut self, node: &Node, key: u16, mut draft: Draft) {
+        // A block ends before it takes more cycles than this can be.
+        draft.operands.issue = (self.at.cycles.cast_signed() + i32::from(node.issue)) as i16;
+        draft.operands.key = key;
+        self.drafts.push(draft);
+        self.points.push(self.at);
     }
 
-    /// Appends a conditional branch, together with the comparison before it, if that is the last
-    /// step. Returns whether it was.
-    fn push_compared(&mut self, node: &Node, key: u16) -> bool {
-        let steps = &self.blocks.steps[self.first..];
-        let [before @ .., last] = steps else { return false };
-        let is_guarded = before.last().is_some_and(|step| step.code == Code::Guard);
-        let is_branch = node.it.op == Op::Branch && node.condition < 14;
-        if !is_branch || is_guarded || !self.predicts_fully {
+    /// Returns the guard of the last steps, if they have one.
+    fn last_guard(&mut self) -> Option<&mut Draft> {
+        let count = self.drafts.len();
+        let is_last = |(at, draft): &(usize, &mut Draft)| {
+            matches!(draft.operation, Operation::Guard(_))
+                && at + 1 + draft.operands.value as usize == count
+        };
+        self.drafts.iter_mut().enumerate().rev().find(is_last).map(|(_, draft)| draft)
+    }
+
+    /// Appends a conditional branch, together with the operation before it that sets the flags. Returns
+    /// whether there is one.
+    fn push_after_data(&mut self, node: &Node, key: u16, branch: Branch) -> bool {
+        if self.last_guard().is_some() {
             return false;
         }
-        let Some(code) = Code::compare_and_branch(last.code, node.condition) else { return false };
-        let issue = node.place.pc.cast_signed();
-        let step = Step { code, a: node.place.backwards.into(), issue, key, ..*last };
-        self.blocks.steps.pop();
-        self.blocks.points.pop();
-        self.blocks.steps.push(step);
-        self.blocks.points.push(self.at);
+        let Some(last) = self.drafts.last_mut() else { return false };
+        let Some(operation) = last.operation.and_branch(branch) else { return false };
+        last.operation = operation;
+        (last.operands.other, last.operands.key) = (node.place.pc, key);
+        if let Some(point) = self.points.last_mut() {
+            *point = self.at;
+        }
         true
     }
 
     /// Appends the steps of a node that continues along an edge.
     fn append(&mut self, node: &Node, edge: &Edge, target: Option<NodeKey>) {
         let (it, key) = (&node.it, edge.key);
-        if self.push_compared(node, key) {
-            // The comparison's step is the branch's, too.
-        } else if let Some(step) = self.branch(node, edge) {
-            if step.code != Code::Nothing {
-                self.push(node, key, step);
-            }
+        if self.append_branch(node, key) {
+            // It needs no check of its target.
         } else if node.flow != Flow::On {
-            let step = match target {
-                Some(to) if self.returns(node, edge, to) => {
-                    let target = to.pc | u32::from(to.thumb);
-                    Step::new(Code::Return, 0, it.m, 0, target)
-                }
-                Some(to) => Step::new(Code::NodeTo, to.thumb.into(), 0, 0, to.pc),
-                None => Step::new(Code::Node, 0, 0, 0, 0),
-            };
-            self.push(node, key, step);
+            let draft = self.indirect(node, edge, target);
+            self.push(node, key, draft);
         } else if node.condition < 14 {
             self.append_conditional(node, edge);
         } else {
@@ -150,53 +232,86 @@ impl Forming<'_> {
         }
         let is_call = matches!(it.op, Op::BranchLink | Op::BranchLinkExchange);
         if is_call && u32::from(key) & key::JUMPS != 0 && self.links.len() < MAX_CALL_DEPTH {
-            let link = node.place.pc.wrapping_add(it.size.into());
-            self.links.push((node.place.thumb, link));
+            self.links.push((node.place.thumb, node.place.link() & !1));
         }
     }
 
-    /// Returns whether a node is a branch to the address in a register that returns where the return
-    /// stack predicts, to an address of the same instruction set.
-    fn returns(&self, node: &Node, edge: &Edge, to: NodeKey) -> bool {
-        let foreseen = key::JUMPS | key::prediction(PredictionOutcome::Correct);
-        node.it.op == Op::BranchExchange
-            && node.flow == Flow::Register { links: false }
-            && node.condition >= 14
-            && self.predicts_fully
-            && to.thumb == node.place.thumb
-            && u32::from(edge.key) == foreseen
+    /// Returns the step of a branch to an address that the instruction does not encode, and that is
+    /// `target` if the block continues there.
+    fn indirect(&self, node: &Node, edge: &Edge, target: Option<NodeKey>) -> Draft {
+        let (it, place) = (&node.it, &node.place);
+        let value = target.map_or(0, |to| to.pc | u32::from(to.thumb));
+        let (mut draft, other) = match (it.op, node.flow) {
+            (Op::BranchExchange, Flow::Register { links: false }) if self.predicts_fully => {
+                (Draft::new(Operation::Return(node.condition), (0, it.m, 0), value), place.pc)
+            }
+            (Op::BranchLinkExchange, Flow::Register { links: true }) if node.condition >= 14 => {
+                (Draft::new(Operation::CallRegister, (0, it.m, 0), value), place.link())
+            }
+            _ => {
+                let list = self.list_and_return(node, edge, target);
+                return list.unwrap_or(Draft::with_value(Operation::Node, value));
+            }
+        };
+        draft.operands.other = other;
+        draft
     }
 
-    /// Returns the step of a branch to an encoded address, if it has one. An unconditional one needs
-    /// nothing.
-    fn branch(&self, node: &Node, edge: &Edge) -> Option<Step> {
-        let (it, pc) = (&node.it, node.place.pc);
-        let link = pc.wrapping_add(it.size.into()) | u32::from(node.place.thumb);
-        match it.op {
-            Op::Branch if node.condition >= 14 => Some(Step::new(Code::Nothing, 0, 0, 0, 0)),
-            Op::Branch if self.predicts_fully => {
-                let backwards = node.place.backwards;
-                let code = if backwards { Code::BranchBackward } else { Code::BranchForward };
-                Some(Step::new(code, node.condition, 0, 0, pc))
-            }
-            Op::CompareBranch if self.predicts_fully => {
-                Some(Step::new(Code::CompareBranch, it.a, it.n, 0, pc))
-            }
-            Op::BranchLink if node.condition >= 14 && it.a != 1 && edge.key != ANY => {
-                Some(Step::new(Code::Call, 0, 0, 0, link))
+    /// Returns the step of a node that loads a list of registers and returns where the return stack
+    /// predicts, to an address of the same instruction set.
+    fn list_and_return(&self, node: &Node, edge: &Edge, target: Option<NodeKey>) -> Option<Draft> {
+        let to = target.filter(|to| to.thumb == node.place.thumb)?;
+        let foreseen = key::JUMPS | key::prediction(PredictionOutcome::Correct);
+        let is_foreseen = u32::from(edge.key) & !key::access(true) == foreseen;
+        if node.condition < 14 || !self.predicts_fully || !is_foreseen {
+            return None;
+        }
+        match (node.it.op, node.flow) {
+            (Op::LoadMultiple(order, back, Bank::Own), Flow::Loaded { returns: true }) => {
+                let mut draft = select::list(Operation::LoadListAndReturn, &node.it, order, back)?;
+                draft.operands.value = to.pc | u32::from(to.thumb);
+                Some(draft)
             }
             _ => None,
         }
     }
 
+    /// Appends a branch to an encoded address, if it has steps. An unconditional one needs none. Returns
+    /// whether it does.
+    fn append_branch(&mut self, node: &Node, key: u16) -> bool {
+        let (it, place) = (&node.it, &node.place);
+        let draft = match it.op {
+            Op::Branch if node.condition >= 14 => return key != ANY,
+            Op::Branch if self.predicts_fully => {
+                let branch = Branch { condition: node.condition, backwards: place.backwards };
+                if self.push_after_data(node, key, branch) {
+                    return true;
+                }
+                Draft::with_value(Operation::Branch(branch), 0)
+            }
+            Op::CompareBranch if self.predicts_fully => {
+                Draft::new(Operation::CompareWithZero(it.a == 0), (0, it.n, 0), 0)
+            }
+            Op::BranchLink if node.condition >= 14 && key != ANY => {
+                let kind = if it.a == 1 { CallKind::Exchanging } else { CallKind::Same };
+                Draft::with_value(Operation::Call(kind), place.link())
+            }
+            _ => return false,
+        };
+        self.push(node, key, draft);
+        if let Some(draft) = self.drafts.last_mut() {
+            draft.operands.other = place.pc;
+        }
+        true
+    }
+
     /// Appends the steps of an instruction whose condition holds and that does not branch.
     fn append_plain(&mut self, node: &Node, key: u16) {
-        let step = match select::step(&node.it, node.state != 0, key.into()) {
-            _ if select::is_empty(&node.it) => return,
-            Some(step) => step,
-            None => Step::new(Code::Node, 0, 0, 0, 0),
-        };
-        self.push(node, key, step);
+        if select::is_empty(&node.it) {
+            return;
+        }
+        let step = select::step(&node.it, node.state != 0, key.into(), self.arch);
+        self.push(node, key, step.unwrap_or(Draft::with_value(Operation::Node, 0)));
     }
 
     /// Appends the steps of a conditional instruction. If the condition makes no difference to what
@@ -210,55 +325,105 @@ impl Forming<'_> {
             .edges
             .iter()
             .find(|other| other.key != ANY && is_like(other) && skips(other) != skips(&edge));
-        let guard = |code, condition| Step::new(code, condition, 0, 0, 0);
-        let key = match other {
-            Some(other) if skips(&edge) => other.key,
-            _ => edge.key,
-        };
-        if other.is_some() {
-            self.push(node, 0, guard(Code::Guard, node.condition));
-            let before = self.blocks.steps.len();
-            self.append_plain(node, key);
-            if self.blocks.steps.len() == before {
-                self.push(node, 0, guard(Code::Nothing, 0));
+        let expect = |condition, or| Draft::with_value(Operation::Expect(condition), or);
+        match other {
+            Some(other) => {
+                let key = if skips(&edge) { other.key } else { edge.key };
+                self.append_guarded(node, key);
             }
-        } else if skips(&edge) {
-            self.push(node, 0, guard(Code::Expect, node.condition ^ 1));
-        } else {
-            self.push(node, 0, guard(Code::Expect, node.condition));
-            self.append_plain(node, key);
+            None if skips(&edge) => self.push(node, 0, expect(node.condition ^ 1, LEAVE)),
+            None => {
+                self.push(node, 0, expect(node.condition, key::SKIPPED));
+                self.append_plain(node, edge.key);
+            }
+        }
+    }
+
+    /// Appends the steps of an instruction that is executed only if its condition holds. The guard of
+    /// the instructions before it becomes its own, if it has the same condition.
+    fn append_guarded(&mut self, node: &Node, key: u16) {
+        let operation = Operation::Guard(node.condition);
+        let is_same = |guard: &Draft| guard.operation == operation && guard.operands.d == 0;
+        if !self.last_guard().is_some_and(|guard| is_same(guard)) {
+            self.push(node, 0, Draft::with_value(operation, 0));
+        }
+        let before = self.drafts.len();
+        self.append_plain(node, key);
+        if self.drafts.len() == before {
+            self.push(node, 0, Draft::with_value(Operation::Nothing, 0));
+        }
+        let sets = self.drafts.last().is_some_and(|draft| draft.operation.may_set_flags());
+        let count = self.drafts.len();
+        let guard = self.drafts.iter_mut().rev().find(|draft| draft.operation == operation);
+        if let Some(guard) = guard {
+            guard.operands.value += (count - before) as u32;
+            // Its condition does not apply to instructions after one that sets the flags.
+            guard.operands.d |= u8::from(sets);
         }
     }
 
     /// Ends the block with a node, whatever its outcome.
     fn end(&mut self, node: &Node) {
-        if self.push_compared(node, ANY) {
-            return;
+        if !self.append_branch(node, ANY) {
+            let edge = Edge { key: ANY, ..super::NOWHERE };
+            self.push(node, ANY, self.indirect(node, &edge, None));
         }
-        let edge = Edge { key: ANY, ..super::NOWHERE };
-        let step = self.branch(node, &edge).filter(|step| step.code != Code::Nothing);
-        self.push(node, ANY, step.unwrap_or(Step::new(Code::Node, 0, 0, 0, 0)));
     }
 
     fn add_line(&mut self, line: u32) {
-        if !self.blocks.lines[self.first_line..].contains(&line) {
-            self.blocks.lines.push(line);
+        if !self.lines.contains(&line) {
+            self.lines.push(line);
         }
+    }
+
+    /// Removes steps that do nothing, except for guarded ones.
+    fn drop_nothing(&mut self) {
+        let mut guarded = 0;
+        let keeps = |draft: &Draft| {
+            let is_guarded = guarded > 0;
+            guarded = match draft.operation {
+                Operation::Guard(_) => draft.operands.value,
+                _ => guarded.saturating_sub(1),
+            };
+            is_guarded || draft.operation != Operation::Nothing
+        };
+        let kept: Vec<bool> = self.drafts.iter().map(keeps).collect();
+        let mut is_kept = kept.iter();
+        self.drafts.retain(|_| is_kept.next() == Some(&true));
+        let mut is_kept = kept.iter();
+        self.points.retain(|_| is_kept.next() == Some(&true));
+    }
+
+    /// Returns the steps and their points, with the function of the first step.
+    fn link(mut self) -> (Vec<Step>, Vec<Point>, StepFn) {
+        self.drafts.push(Draft::with_value(Operation::End, 0));
+        self.points.push(self.at);
+        select::drop_flags(&mut self.drafts);
+        self.drop_nothing();
+        let mut next = Operation::End.function();
+        let mut steps: Vec<Step> = self.drafts.iter().map(|draft| draft.operands).collect();
+        for (step, draft) in steps.iter_mut().zip(&self.drafts).rev() {
+            step.next = next;
+            next = draft.operation.function();
+        }
+        (steps, self.points, next)
     }
 }
 
 impl Graph {
-    /// Returns the index of the edge along which a block continues after a node, if one is likely.
-    fn choose(node: &Node) -> Option<usize> {
-        if node.forks {
-            return None;
-        }
+    /// Returns the index of the edge along which a block continues after a node. At most `FORKS`
+    /// instructions from its beginning, that is the one taken most often; from there on, only one that
+    /// is likely.
+    fn choose(node: &Node, count: u32) -> Option<usize> {
         let known = |at: &usize| node.edges[*at].key != ANY;
-        let likely = (0..node.edges.len()).filter(known).max_by_key(|at| node.hits[*at])?;
+        let most = (0..node.edges.len()).filter(known).max_by_key(|at| node.hits[*at])?;
         let all = node.hits.iter().map(|hits| u32::from(*hits)).sum::<u32>();
         let is_only = (0..node.edges.len()).filter(known).count() == 1;
-        (is_only || is_likely(node.hits[likely].into(), all) || Self::converges(node))
-            .then_some(likely)
+        (is_only
+            || count < FORKS
+            || is_likely(node.hits[most].into(), all)
+            || Self::converges(node))
+        .then_some(most)
     }
 
     /// Returns whether all edges of a node lead to the same next node in the same time.
@@ -299,34 +464,27 @@ impl Graph {
 
     /// Forms the block that begins at a node.
     #[inline(never)]
-    pub fn form(&mut self, start: u32, pipeline: &Pipeline) {
-        if self.blocks.steps.len() >= MAX_STEPS {
-            self.forget_blocks();
-        }
-        let mut blocks = std::mem::take(&mut self.blocks);
-        let (first, first_line) = (blocks.steps.len(), blocks.lines.len());
-        let at = Point { node: start, cycles: 0, count: 0, last_byte: 0 };
+    pub fn form(&mut self, start: u32, (arch, pipeline): (&Arch, &Pipeline)) {
+        let at = Point::of(start);
         let predicts_fully = pipeline.predicts_fully();
-        let links = Vec::new();
-        let mut forming =
-            Forming { blocks: &mut blocks, at, first, first_line, links, predicts_fully };
+        let (drafts, points, lines, links) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut forming = Forming { arch, at, drafts, points, lines, links, predicts_fully };
         let most = self.follow(&mut forming, start);
-        let end = forming.at;
-        select::drop_flags(&mut blocks.steps[first..]);
         let Some(begun) = self.starts.get_mut(start as usize) else { return };
-        if end.count >= 2 {
-            begun.block = blocks.all.len() as u32;
-            let lines = (first_line as u32, blocks.lines.len() as u32);
-            let (first, last) = (first as u32, blocks.steps.len() as u32);
-            let usage = BlockUse::default();
-            blocks.all.push(Block { first, last, lines, seen: 0, most, end, usage });
-        } else {
-            blocks.steps.truncate(first);
-            blocks.points.truncate(first);
-            blocks.lines.truncate(first_line);
+        if forming.drafts.is_empty() && forming.at.count == 0 {
             begun.cool();
+            return;
         }
-        self.blocks = blocks;
+        let blocks = &mut self.blocks;
+        begun.block = blocks.all.len() as u32;
+        let (first, first_line) = (blocks.steps.len() as u32, blocks.lines.len() as u32);
+        blocks.lines.append(&mut forming.lines);
+        let (mut steps, mut points, begin) = forming.link();
+        blocks.steps.append(&mut steps);
+        blocks.points.append(&mut points);
+        let (last, last_line) = (blocks.steps.len() as u32, blocks.lines.len() as u32);
+        let lines = (first_line, last_line);
+        blocks.all.push(Block { first, last, begin, lines, seen: 0, most });
     }
 
     /// Appends node after node. Returns the cycle in which the last one begins.
@@ -338,13 +496,14 @@ impl Graph {
                 node == start
                     || self.starts.get(node as usize).copied().is_some_and(Start::has_block)
             };
-            if here.count >= LONGEST || here.count >= ENOUGH && begins(here.node) {
+            let is_full = here.count >= LONGEST || here.cycles >= SLOWEST;
+            if is_full || here.count >= ENOUGH && begins(here.node) {
                 return most;
             }
             let Some(node) = self.nodes.get(here.node as usize).filter(|node| !node.is_cut) else {
                 return most;
             };
-            let edge = Self::choose(node).map(|way| node.edges[way]);
+            let edge = Self::choose(node, here.count).map(|way| node.edges[way]);
             let successor = edge.and_then(|edge| {
                 let (next, target) = self.block_successor(node, &edge, &mut forming.links)?;
                 Some((edge, next, target))
@@ -361,8 +520,6 @@ impl Graph {
                 };
             } else {
                 forming.end(node);
-                // Only for deciding whether the block is worth keeping; its end is not reached.
-                forming.at.count += 1;
             }
             if let Some(node) = self.nodes.get_mut(here.node as usize) {
                 node.is_in_block = true;
@@ -387,24 +544,19 @@ impl Graph {
         seen: u64,
         (arch, pipeline): (&mut Arch, &Pipeline),
     ) -> Option<u32> {
-        let start = self.starts.get(at as usize)?;
-        let block = self.blocks.all.get_mut(start.block as usize)?;
-        if block.seen == seen {
-            block.usage.runs = block.usage.runs.wrapping_add(1);
-            return Some(start.block);
-        }
-        self.check_lines(at, seen, (arch, pipeline))
+        let number = self.starts.get(at as usize)?.block;
+        let is_checked = self.blocks.all.get(number as usize)?.seen == seen;
+        (is_checked || self.check_lines(number, seen, (arch, pipeline)).is_some()).then_some(number)
     }
 
     #[inline(never)]
     fn check_lines(
         &mut self,
-        at: u32,
+        number: u32,
         seen: u64,
         (arch, pipeline): (&mut Arch, &Pipeline),
-    ) -> Option<u32> {
-        let start = self.starts.get(at as usize)?;
-        let block = self.blocks.all.get_mut(start.block as usize)?;
+    ) -> Option<()> {
+        let block = self.blocks.all.get_mut(number as usize)?;
         let numbers = self.blocks.lines.get(block.lines.0 as usize..block.lines.1 as usize)?;
         for number in numbers {
             let lines = self.lines.get_mut(*number as usize)?;
@@ -413,21 +565,6 @@ impl Graph {
             }
         }
         block.seen = seen;
-        Some(start.block)
-    }
-
-    /// Records that a block exited early, before the node in `at`. A block that does so too often
-    /// is discarded, and the next one ends at that node.
-    #[inline(never)]
-    pub fn ended_early(&mut self, start: u32, at: &Point) {
-        let Some(begun) = self.starts.get_mut(start as usize) else { return };
-        let Some(block) = self.blocks.all.get_mut(begun.block as usize) else { return };
-        let is_worth = block.usage.record_early_exit(at.count, block.end.count);
-        if !is_worth {
-            *begun = Start::NEW;
-            if let Some(node) = self.nodes.get_mut(at.node as usize) {
-                node.forks = true;
-            }
-        }
+        Some(())
     }
 }

@@ -1,10 +1,13 @@
-//! Node functions of data processing: one per operation and kind of second operand.
+//! The steps of data processing: for most operations one per kind of second operand.
 
-use super::{LEAVE, Node, Run};
-use crate::armr::exec::{Arch, results};
-use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Op, SecondOperand, Sign};
-use crate::armr::timing::{Divides, Pipeline, key};
-use crate::exec::shift;
+#![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
+
+use super::steps::{Done, Step, StepFn, branch, node, threaded};
+use crate::armr::cpu::Cpu;
+use crate::armr::exec::{Arch, extended, product, results, with_bits};
+use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
+use crate::armr::timing::Pipeline;
+use crate::exec::{shift, shift_some};
 
 /// The operations, indexed by their numbers.
 const ALUS: [Alu; 17] = {
@@ -17,193 +20,231 @@ const ALUS: [Alu; 17] = {
     all
 };
 
-/// Kinds of second operands: an immediate without or with a carry, a register, a register shifted
-/// by LSL, LSR, ASR or any shift, and a register shifted by a register.
-const IMMEDIATE: u8 = 0;
-const CARRYING: u8 = 1;
-const PLAIN: u8 = 2;
-const LEFT: u8 = 3;
-const RIGHT: u8 = 4;
-const ARITHMETIC: u8 = 5;
-const SHIFTED: u8 = 6;
-const BY_REGISTER: u8 = 7;
+/// The kind of a second operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Operand {
+    Immediate,
+    /// An immediate whose highest bit is also the shifter's carry-out.
+    Carrying,
+    Register,
+    /// A register shifted by an immediate distance.
+    Left,
+    Right,
+    Arithmetic,
+    Rotated,
+    /// A register and the carry flag, shifted by one bit (RRX).
+    Extended,
+    /// A register shifted by another.
+    LeftBy,
+    RightBy,
+    ArithmeticBy,
+    RotatedBy,
+}
 
-fn kind(it: &Instruction, second: SecondOperand) -> u8 {
-    match (second, it.shift.kind) {
-        (SecondOperand::Immediate, _) => IMMEDIATE,
-        (SecondOperand::ImmediateCarry, _) => CARRYING,
-        (SecondOperand::Shifted, _) if it.shift.is_none() => PLAIN,
-        (SecondOperand::Shifted, 0) => LEFT,
-        (SecondOperand::Shifted, 1) => RIGHT,
-        (SecondOperand::Shifted, 2) => ARITHMETIC,
-        (SecondOperand::Shifted, _) => SHIFTED,
-        (SecondOperand::ByRegister, _) => BY_REGISTER,
+impl Operand {
+    const ALL: [Self; 12] = [
+        Self::Immediate,
+        Self::Carrying,
+        Self::Register,
+        Self::Left,
+        Self::Right,
+        Self::Arithmetic,
+        Self::Rotated,
+        Self::Extended,
+        Self::LeftBy,
+        Self::RightBy,
+        Self::ArithmeticBy,
+        Self::RotatedBy,
+    ];
+
+    /// Returns the kind of an instruction's second operand. `carries` is whether it matters what the
+    /// shifter carries out.
+    pub fn of(it: &Instruction, second: SecondOperand, carries: bool) -> Self {
+        match (second, it.shift.kind) {
+            (SecondOperand::ImmediateCarry, _) if carries => Self::Carrying,
+            (SecondOperand::Immediate | SecondOperand::ImmediateCarry, _) => Self::Immediate,
+            (SecondOperand::Shifted, _) if it.shift.is_none() => Self::Register,
+            (SecondOperand::Shifted, kind @ 0..4) => {
+                Self::ALL[Self::Left as usize + usize::from(kind)]
+            }
+            (SecondOperand::Shifted, _) => Self::Extended,
+            (SecondOperand::ByRegister, kind) => {
+                Self::ALL[Self::LeftBy as usize + usize::from(kind & 3)]
+            }
+        }
+    }
+
+    /// Returns whether the shifter's carry-out may differ from the carry flag.
+    pub const fn carries(self) -> bool {
+        !matches!(self, Self::Immediate | Self::Register)
+    }
+
+    /// Returns whether the shifter's carry-out is the carry flag for some distances.
+    pub const fn passes_carry(self) -> bool {
+        matches!(
+            self,
+            Self::Extended | Self::LeftBy | Self::RightBy | Self::ArithmeticBy | Self::RotatedBy
+        )
+    }
+
+    /// Returns the second operand of a step, and the shifter's carry-out.
+    #[inline(always)]
+    fn get(self, step: &Step, cpu: &Cpu) -> (u32, bool) {
+        let (register, carry, distance) = (cpu.get(step.c), cpu.carry(), u32::from(step.d));
+        let by = |kind| shift(register, kind, cpu.get(step.d) & 0xFF, carry);
+        match self {
+            Self::Immediate => (step.value, carry),
+            Self::Carrying => (step.value, step.value >> 31 == 1),
+            Self::Register => (register, carry),
+            Self::Left => shift_some(register, 0, distance & 31, carry),
+            Self::Right => shift_some(register, 1, distance & 63, carry),
+            Self::Arithmetic => shift_some(register, 2, distance & 63, carry),
+            Self::Rotated => shift_some(register, 3, distance & 31, carry),
+            Self::Extended => shift_some(register, 4, 1, carry),
+            Self::LeftBy => by(0),
+            Self::RightBy => by(1),
+            Self::ArithmeticBy => by(2),
+            Self::RotatedBy => by(3),
+        }
     }
 }
 
+/// Executes an operation on a register and a second operand.
 #[inline(always)]
-fn second<const KIND: u8>(arch: &Arch, it: &Instruction) -> (u32, bool) {
-    let (cpu, carry) = (&arch.cpu, arch.cpu.carry());
-    let amount = it.shift.amount.into();
-    match KIND {
-        IMMEDIATE => (it.imm, carry),
-        CARRYING => (it.imm, it.imm >> 31 == 1),
-        PLAIN => (cpu.get(it.m), carry),
-        LEFT => shift(cpu.get(it.m), 0, amount, carry),
-        RIGHT => shift(cpu.get(it.m), 1, amount, carry),
-        ARITHMETIC => shift(cpu.get(it.m), 2, amount, carry),
-        SHIFTED => shift(cpu.get(it.m), it.shift.kind.into(), amount, carry),
-        _ => shift(cpu.get(it.m), it.shift.kind.into(), cpu.get(it.a) & 0xFF, carry),
-    }
-}
-
-fn alu<const ALU: usize, const KIND: u8, const SETS: bool>(
+pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool>(
+    step: &Step,
     arch: &mut Arch,
     _: &mut Pipeline,
-    node: &Node,
     _: u64,
-) -> u32 {
-    let it = &node.it;
-    let (alu, (y, shifter)) = (const { ALUS[ALU] }, second::<KIND>(arch, it));
-    let results = results(alu, arch.cpu.get(it.n), y, arch.cpu.carry(), shifter);
+) -> Done {
+    let (cpu, alu) = (&mut arch.cpu, const { ALUS[ALU] });
+    let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, cpu);
+    let results = results(alu, cpu.get(step.b), y, cpu.carry(), shifter);
     if SETS {
-        arch.cpu.note(alu, results);
+        cpu.note(alu, results);
     }
     if !alu.compares() {
-        arch.cpu.set(it.d, results.0);
+        cpu.set(step.a, results.0);
     }
-    0
+    Ok(())
 }
 
-macro_rules! by_number {
-    ($name:ident, $with:ident, $number:expr, $($at:literal)*) => {
-        match $number {
-            $($at => $name::<$at>($with.0, $with.1),)*
-            _ => return None,
-        }
+/// Executes an operation that sets the flags, and a branch that depends on them.
+#[inline(always)]
+pub fn data_and_branch<
+    const ALU: usize,
+    const OPERAND: usize,
+    const CONDITION: u8,
+    const BACKWARDS: bool,
+>(
+    step: &Step,
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    begin: u64,
+) -> Done {
+    data::<ALU, OPERAND, true>(step, arch, pipeline, begin)?;
+    branch::<CONDITION, BACKWARDS>(step, arch, pipeline, begin)
+}
+
+/// Sets a register to a constant.
+#[inline(always)]
+pub const fn constant(step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64) -> Done {
+    arch.cpu.set(step.a, step.value);
+    Ok(())
+}
+
+/// Executes an operation on a register by a function of the operands.
+macro_rules! registers {
+    ($result:expr) => {
+        threaded!(|step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64| {
+            let result = $result(step, &arch.cpu);
+            arch.cpu.set(step.a, result);
+            Ok(())
+        })
     };
 }
 
-macro_rules! kinds {
-    ($alu:ident, $kind:expr, $sets:expr, $($at:literal)*) => {
-        match ($kind, $sets) {
-            $(($at, false) => alu::<$alu, $at, false>,)*
-            $(($at, true) => alu::<$alu, $at, true>,)*
-            _ => super::perform::leave,
-        }
-    };
-}
-
-fn of_kind<const ALU: usize>(kind: u8, sets: bool) -> Run {
-    kinds!(ALU, kind, sets, 0 1 2 3 4 5 6 7)
-}
-
-fn multiply<const WHICH: u8>(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    let which = const {
-        match WHICH {
-            0 => Some(Multiply::Mul),
-            1 => Some(Multiply::Mla),
-            2 => Some(Multiply::Umull),
-            3 => Some(Multiply::Smull),
-            4 => Some(Multiply::Umlal),
-            5 => Some(Multiply::Smlal),
-            _ => None,
-        }
-    };
-    if let Op::Multiply(multiply, _) = node.it.op {
-        arch.multiply(&node.it, which.unwrap_or(multiply), node.state != 0);
-    }
-    0
-}
-
-fn extend<const WHICH: u8>(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    let (narrow, sign) = const {
-        match WHICH {
-            0 => (Narrow::Byte, Sign::Unsigned),
-            1 => (Narrow::Byte, Sign::Signed),
-            2 => (Narrow::Half, Sign::Unsigned),
-            3 => (Narrow::Half, Sign::Signed),
-            4 => (Narrow::Bytes, Sign::Unsigned),
-            _ => (Narrow::Bytes, Sign::Signed),
-        }
-    };
-    arch.extend(&node.it, narrow, sign);
-    0
-}
-
-fn bits(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    if let Op::Bits(bits) = node.it.op {
-        arch.bits(&node.it, bits);
-    }
-    0
-}
-
-fn extract(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    arch.bits(&node.it, Bits::Extract(Sign::Unsigned));
-    0
-}
-
-fn address(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    arch.cpu.set(node.it.d, node.it.imm);
-    0
-}
-
-/// Executes a division, if one of the same duration has an edge at this node.
-fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
-    let Op::Divide(sign) = node.it.op else { return LEAVE };
-    let (n, m) = (arch.cpu.get(node.it.n), arch.cpu.get(node.it.m));
-    let key = match sign {
-        Sign::Unsigned => key::divided(Divides::Unsigned, n, m),
-        Sign::Signed => {
-            let (n, m) = (n as i32, m as i32);
-            key::divided(Divides::Signed, n.unsigned_abs(), m.unsigned_abs())
-        }
-    };
-    let is_known = node.edge(key).is_some() && m != 0;
-    if is_known && arch.divide(&node.it, sign, &mut super::Effects::default()).is_ok() {
-        key
-    } else {
-        LEAVE
-    }
-}
-
-/// Returns the function of an operation on registers, if it has one of its own.
-pub fn pick(it: &Instruction, inside_it: bool) -> Option<Run> {
-    Some(match it.op {
-        Op::Data(alu, with, _) => {
-            let reads_pc = [it.n, it.m, it.a].contains(&15) && {
-                let n = it.n == 15 && !alu.is_move();
-                let m = it.m == 15
-                    && matches!(with, SecondOperand::Shifted | SecondOperand::ByRegister);
-                n || m || it.a == 15 && with == SecondOperand::ByRegister
-            };
-            if reads_pc || it.d == 15 && !alu.compares() {
-                return None;
+/// Returns the function of a multiplication, or that of a node if it has none.
+pub fn multiplication(multiply: Multiply) -> StepFn {
+    macro_rules! by_kind {
+        ($($short:ident)*; $($long:ident)*) => {
+            match multiply {
+                $(Multiply::$short => registers!(|step: &Step, cpu: &Cpu| {
+                    let (n, m, a) = (cpu.get(step.b), cpu.get(step.c), cpu.get(step.d));
+                    product(const { Multiply::$short }, n, m, a.into()) as u32
+                }),)*
+                $(Multiply::$long => {
+                    threaded!(|step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64| {
+                        let cpu = &mut arch.cpu;
+                        let (n, m) = (cpu.get(step.b), cpu.get(step.c));
+                        let before = cpu.pair(step.a, step.d);
+                        let value = product(const { Multiply::$long }, n, m, before);
+                        cpu.set_pair(step.a, step.d, value);
+                        Ok(())
+                    })
+                })*
+                _ => threaded!(node),
             }
-            let sets = it.sets_flags(inside_it) || alu.compares();
-            let with = (kind(it, with), sets);
-            let number = ALUS.iter().position(|other| *other == alu)?;
-            by_number!(of_kind, with, number, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
-        }
-        Op::Multiply(which, _) => match which {
-            Multiply::Mul => multiply::<0>,
-            Multiply::Mla => multiply::<1>,
-            Multiply::Umull => multiply::<2>,
-            Multiply::Smull => multiply::<3>,
-            Multiply::Umlal => multiply::<4>,
-            Multiply::Smlal => multiply::<5>,
-            _ => multiply::<6>,
-        },
-        Op::Extend(Narrow::Byte, Sign::Unsigned) => extend::<0>,
-        Op::Extend(Narrow::Byte, Sign::Signed) => extend::<1>,
-        Op::Extend(Narrow::Half, Sign::Unsigned) => extend::<2>,
-        Op::Extend(Narrow::Half, Sign::Signed) => extend::<3>,
-        Op::Extend(Narrow::Bytes, Sign::Unsigned) => extend::<4>,
-        Op::Extend(Narrow::Bytes, Sign::Signed) => extend::<5>,
-        Op::Bits(Bits::Extract(Sign::Unsigned)) => extract,
-        Op::Bits(_) => bits,
-        Op::AddressOf => address,
-        Op::Divide(_) => divide,
-        _ => return None,
-    })
+        };
+    }
+    by_kind!(Mul Mla Mls; Umull Smull Umlal Smlal)
+}
+
+/// Returns the function of an extension.
+pub fn extension(narrow: Narrow, sign: Sign) -> StepFn {
+    macro_rules! by_kind {
+        ($($narrow:ident $sign:ident)*) => {
+            match (narrow, sign) {
+                $((Narrow::$narrow, Sign::$sign) => registers!(|step: &Step, cpu: &Cpu| {
+                    let start = if step.b == 15 { 0 } else { cpu.get(step.b) };
+                    let rotated = cpu.get(step.c).rotate_right(step.value);
+                    extended(const { Narrow::$narrow }, const { Sign::$sign }, start, rotated)
+                }),)*
+            }
+        };
+    }
+    by_kind!(Byte Unsigned Byte Signed Half Unsigned Half Signed Bytes Unsigned Bytes Signed)
+}
+
+/// Returns the function of an operation on bits.
+pub fn bit_operation(bits: Bits) -> StepFn {
+    macro_rules! by_kind {
+        ($($bits:ident $(($sign:ident))?)*) => {
+            match bits {
+                $(Bits::$bits $((Sign::$sign))? => registers!(|step: &Step, cpu: &Cpu| {
+                    let bits = const { Bits::$bits $((Sign::$sign))? };
+                    let (d, n, m) = (cpu.get(step.a), cpu.get(step.b), cpu.get(step.c));
+                    with_bits(bits, d, (n, m), (step.value, step.d))
+                }),)*
+            }
+        };
+    }
+    by_kind!(
+        Clz Rbit Rev Rev16 Revsh Insert Clear Extract(Unsigned) Extract(Signed) Top
+    )
+}
+
+/// Returns the function of an operation.
+pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn {
+    macro_rules! operands {
+        ($alu:literal: $($operand:literal)*) => {
+            match (operand as usize, sets) {
+                $(
+                    ($operand, false) => threaded!(data::<$alu, $operand, false>),
+                    ($operand, true) => threaded!(data::<$alu, $operand, true>),
+                )*
+                _ => threaded!(node),
+            }
+        };
+    }
+    macro_rules! operations {
+        ($($alu:literal)*) => {
+            match alu as usize {
+                $($alu => operands!($alu: 0 1 2 3 4 5 6 7 8 9 10 11),)*
+                _ => threaded!(node),
+            }
+        };
+    }
+    operations!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
 }

@@ -8,11 +8,14 @@
 //! cache. Otherwise the function does nothing, and the instruction is executed on the slow path.
 //! Frequently executed nodes are joined into blocks (see [`block`]).
 
+mod access;
 mod block;
 mod data;
+mod operation;
 mod perform;
+mod run;
 mod select;
-pub mod steps;
+mod steps;
 mod transfer;
 
 use super::control::CounterValues;
@@ -22,6 +25,7 @@ use super::timing::{Flow, Moves, Passage, Pipeline, Place, key};
 use crate::superblock::Start;
 use crate::timing::memo::map::Map;
 use block::Blocks;
+pub use run::GraphProgress;
 
 /// Executes an instruction that issues in a given cycle. Returns the key of its outcome, or
 /// [`LEAVE`].
@@ -49,11 +53,9 @@ pub struct Edge {
     pub next: u32,
     /// The number of the scoreboard there.
     pub to: u32,
-    /// The lines that contain the next instruction, or 0 if they need no check; see [`Lines`].
-    pub lines: u32,
 }
 
-const NOWHERE: Edge = Edge { key: u16::MAX, cycles: 0, next: NONE, to: 0, lines: 0 };
+const NOWHERE: Edge = Edge { key: u16::MAX, cycles: 0, next: NONE, to: 0 };
 
 /// An instruction on a numbered scoreboard.
 #[derive(Clone, Debug)]
@@ -73,8 +75,6 @@ pub struct Node {
     is_cut: bool,
     /// Whether it has been part of a block.
     is_in_block: bool,
-    /// Whether none of its edges is likely enough for a block to continue along it.
-    forks: bool,
     /// The node to which it last branched, if it does not encode its target, or [`NONE`].
     pub last: u32,
     pub flow: Flow,
@@ -250,10 +250,6 @@ impl Graph {
     /// Returns the number of the lines that contain an instruction.
     fn lines_of(&mut self, place: &Place) -> u32 {
         let (first, last) = (place.pc & !(LINE - 1), place.last_byte() & !(LINE - 1));
-        if self.lines.is_empty() {
-            // Number 0 denotes no line.
-            self.lines.push(Lines { first: 1, last: 1, seen: u64::MAX });
-        }
         let number = *self.numbers.entry((first, last)).or_insert(self.lines.len() as u32);
         if number as usize == self.lines.len() {
             self.lines.push(Lines { first, last, seen: 0 });
@@ -279,7 +275,7 @@ impl Graph {
             return None;
         }
         let condition = if state == 0 { it.condition } else { state >> 4 };
-        let (run, then) = perform::pick(it, condition, state != 0)?;
+        let (run, then) = perform::pick(it, condition)?;
         if self.nodes.len() >= MOST || self.lines.len() >= MOST {
             self.is_full = true;
             return None;
@@ -299,7 +295,6 @@ impl Graph {
             condition,
             is_cut: false,
             is_in_block: false,
-            forks: false,
             last: NONE,
             flow,
             moves,
@@ -330,7 +325,7 @@ impl Graph {
             // The last edge is replaced.
             let which = free.unwrap_or(EDGES - 1);
             let Passage { to, cycles, .. } = *passage;
-            node.edges[which] = Edge { key, cycles, next: NONE, to, lines: 0 };
+            node.edges[which] = Edge { key, cycles, next: NONE, to };
             which
         });
         let node_key = node.successor_key(passage.outcome, 0, passage.to);
@@ -361,17 +356,13 @@ impl Graph {
     /// Links the open edge to a node, if it leads to that node's node key.
     pub fn close(&mut self, next: u32) {
         let Some((at, which, node_key)) = self.open.take() else { return };
-        let Some(to) = self.nodes.get(next as usize).filter(|to| NodeKey::of(to) == node_key)
-        else {
+        if self.nodes.get(next as usize).is_none_or(|to| NodeKey::of(to) != node_key) {
             return;
-        };
-        let Some(from) = self.nodes.get(at as usize) else { return };
-        let lines = [from.place.last_byte(), to.place.pc, to.place.last_byte()].map(|at| at / LINE);
-        let stays = lines[0] == lines[1] && lines[0] == lines[2];
-        let lines = if stays { 0 } else { to.lines };
-        let edge = &mut self.nodes[at as usize].edges[which];
+        }
+        let Some(from) = self.nodes.get_mut(at as usize) else { return };
+        let edge = &mut from.edges[which];
         if edge.to == node_key.number {
-            (edge.next, edge.lines) = (next, lines);
+            edge.next = next;
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The functions that nodes run: their selection, the branches, and operations without a function
 //! of their own.
 
-use super::{CounterValues, Effects, LEAVE, Node, Run, data, transfer};
+use super::{CounterValues, Effects, LEAVE, Node, Run, transfer};
 use crate::armr::exec::Arch;
-use crate::armr::isa::op::{Hint, Instruction, Op};
-use crate::armr::timing::{Pipeline, PredictionOutcome, key};
+use crate::armr::isa::op::{Flags, Hint, Instruction, Op, SecondOperand, Sign};
+use crate::armr::timing::{Divides, Pipeline, PredictionOutcome, key};
 use crate::isa::{Group, Op as FloatOp};
 
 /// Sends an instruction to the slow path.
@@ -31,6 +31,25 @@ fn plain(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     match arch.perform(&node.it, CounterValues::default(), node.state != 0, &mut done) {
         Ok(()) => 0,
         Err(_) => LEAVE,
+    }
+}
+
+/// Executes a division, if one of the same duration has an edge at this node.
+fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
+    let Op::Divide(sign) = node.it.op else { return LEAVE };
+    let (n, m) = (arch.cpu.get(node.it.n), arch.cpu.get(node.it.m));
+    let key = match sign {
+        Sign::Unsigned => key::divided(Divides::Unsigned, n, m),
+        Sign::Signed => {
+            let (n, m) = (n as i32, m as i32);
+            key::divided(Divides::Signed, n.unsigned_abs(), m.unsigned_abs())
+        }
+    };
+    let is_known = node.edge(key).is_some() && m != 0;
+    if is_known && arch.divide(&node.it, sign, &mut Effects::default()).is_ok() {
+        key
+    } else {
+        LEAVE
     }
 }
 
@@ -61,12 +80,13 @@ fn prediction_key(pipeline: &mut Pipeline, node: &Node, taken: bool) -> u32 {
     })
 }
 
-/// Executes a call, or a branch to the address in a register.
+/// Executes a call, or a branch to an address from registers.
 fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
     let mut done = Effects::default();
     arch.cpu.pc = node.place.pc;
     let is_skipped = !arch.cpu.holds(node.condition);
-    if !is_skipped && arch.branch(&node.it, issue, &mut done).is_err() {
+    let now = CounterValues { cycle: issue, ..CounterValues::default() };
+    if !is_skipped && arch.perform(&node.it, now, node.state != 0, &mut done).is_err() {
         return LEAVE;
     }
     let prediction = pipeline.branch_outcome(node.flow, node.moves, &node.place, done.jump);
@@ -82,7 +102,7 @@ fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u3
 
 /// Returns the function that a node runs, and the one that this calls if the condition holds.
 /// Returns `None` if the instruction is always executed on the slow path.
-pub fn pick(it: &Instruction, condition: u8, inside_it: bool) -> Option<(Run, Run)> {
+pub fn pick(it: &Instruction, condition: u8) -> Option<(Run, Run)> {
     let is_conditional = condition < 14;
     let run: Run = match it.op {
         Op::Branch if is_conditional => return Some((branch_if, leave)),
@@ -100,12 +120,30 @@ pub fn pick(it: &Instruction, condition: u8, inside_it: bool) -> Option<(Run, Ru
         | Op::Select
         | Op::Pack
         | Op::Differences
-        | Op::Hint(Hint::SendEvent) => plain,
+        | Op::Hint(Hint::SendEvent)
+        | Op::Multiply(..)
+        | Op::Extend(..)
+        | Op::Bits(_)
+        | Op::AddressOf => plain,
+        Op::Data(alu, _, Flags::Kept) if it.d == 15 && !alu.compares() => {
+            return Some((jump, leave));
+        }
+        Op::Data(alu, with, _) => {
+            let by_register = with == SecondOperand::ByRegister;
+            let reads_pc = it.n == 15 && !alu.is_move()
+                || it.m == 15 && (by_register || with == SecondOperand::Shifted)
+                || it.a == 15 && by_register;
+            if reads_pc || it.d == 15 && !alu.compares() {
+                return None;
+            }
+            plain
+        }
         Op::Float(op) => float(it, op)?,
         // The key of a skipped division also contains a duration, which `conditional` does not
         // supply.
         Op::Divide(_) if is_conditional => return None,
-        _ => data::pick(it, inside_it).or_else(|| transfer::pick(it))?,
+        Op::Divide(_) => divide,
+        _ => transfer::pick(it)?,
     };
     // A load or list that may branch checks its condition itself, because the branch is predicted
     // by it.

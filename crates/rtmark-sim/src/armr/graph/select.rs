@@ -1,62 +1,119 @@
 //! The steps of instructions, and the removal of flags that nothing reads.
 
-use super::steps::{AFTER, ALL_FLAGS, BEFORE, Code, INDEXED, OFFSET, Step};
+use super::access::AddressForm;
+use super::data::Operand;
+use super::operation::{ALL_FLAGS, Operation};
+use super::steps::Step;
+use crate::armr::exec::Arch;
 use crate::armr::isa::op::{
-    Address, Alu, Bits, Hint, Index, Instruction, Multiply, Narrow, Offset, Op, Rights,
-    SecondOperand, Sign,
+    Address, Alu, Bank, Hint, Index, Instruction, Multiply, Offset, Op, Order, Rights,
+    SecondOperand, WriteBack,
 };
 use crate::armr::timing::key;
 
-/// Kinds of second operands beyond those of shifts.
-const IMMEDIATE: u8 = 4;
-const PLAIN: u8 = 5;
 /// The bits of a key that depend on a store's waits.
 const WAITS: u32 = 0xFF00;
 
+/// A step of a block under construction.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft {
+    pub operation: Operation,
+    pub operands: Step,
+}
+
+impl Draft {
+    /// Returns a step of an operation on registers and an immediate.
+    pub const fn new(operation: Operation, (a, b, c): (u8, u8, u8), value: u32) -> Self {
+        Self { operation, operands: Step::new(a, b, c, value) }
+    }
+
+    /// Returns a step of an operation that needs only a value.
+    pub const fn with_value(operation: Operation, value: u32) -> Self {
+        Self::new(operation, (0, 0, 0), value)
+    }
+
+    /// Returns a step with the operands of an instruction: `d`, `n`, `m` and `imm`.
+    const fn of(operation: Operation, it: &Instruction) -> Self {
+        Self::new(operation, (it.d, it.n, it.m), it.imm)
+    }
+
+    const fn and(mut self, d: u8) -> Self {
+        self.operands.d = d;
+        self
+    }
+}
+
 /// Returns the step of an instruction whose condition holds, if it has one of its own. `key` is that
 /// of the outcome with which the block continues.
-pub fn step(it: &Instruction, inside_it: bool, key: u32) -> Option<Step> {
+pub fn step(it: &Instruction, inside_it: bool, key: u32, arch: &Arch) -> Option<Draft> {
     match it.op {
         Op::Data(alu, second, _) => {
-            let sets = it.sets_flags(inside_it) || alu.compares();
-            data(it, alu, second, sets)
+            Some(data(it, alu, second, it.sets_flags(inside_it) || alu.compares()))
         }
-        Op::AddressOf => Some(Step::constant(it.d, it.imm)),
+        Op::AddressOf => Some(Draft::of(Operation::Constant, it)),
         Op::Multiply(multiply, _) if !it.sets_flags(inside_it) => {
-            let code = match multiply {
-                Multiply::Mul => Code::Multiply,
-                Multiply::Mla => Code::MultiplyAdd,
-                Multiply::Umull => Code::MultiplyLong,
-                _ => return None,
-            };
-            Some(Step { distance: it.a, ..Step::new(code, it.d, it.n, it.m, 0) })
+            let is_known = matches!(
+                multiply,
+                Multiply::Mul
+                    | Multiply::Mla
+                    | Multiply::Mls
+                    | Multiply::Umull
+                    | Multiply::Smull
+                    | Multiply::Umlal
+                    | Multiply::Smlal
+            );
+            is_known.then(|| Draft::of(Operation::Multiply(multiply), it).and(it.a))
         }
-        Op::Extend(narrow, sign) if it.n == 15 && it.imm == 0 => {
-            let code = match (narrow, sign) {
-                (Narrow::Byte, Sign::Unsigned) => Code::ByteUnsigned,
-                (Narrow::Byte, Sign::Signed) => Code::ByteSigned,
-                (Narrow::Half, Sign::Unsigned) => Code::HalfUnsigned,
-                (Narrow::Half, Sign::Signed) => Code::HalfSigned,
-                (Narrow::Bytes, _) => return None,
-            };
-            Some(Step::new(code, it.d, it.n, it.m, 0))
-        }
-        Op::Bits(which) => bits(it, which),
+        Op::Extend(narrow, sign) => Some(Draft::of(Operation::Extend(narrow, sign), it)),
+        Op::Bits(bits) => Some(Draft::of(Operation::Bits(bits), it).and(it.a)),
         Op::Load(width, address, Rights::Own) if it.d != 15 && key == key::access(false) => {
             let form = form(it, address)?;
-            if form == LITERAL {
-                let is_word = width.bytes() == 4 && it.imm & 3 == 0;
-                return is_word.then(|| Step::new(Code::LoadLiteral, it.d, 0, 0, it.imm));
+            if form == AddressForm::Absolute && width.bytes() == 4 && it.imm & 3 == 0 {
+                let place = arch.system.bus.place(it.imm)?;
+                if !arch.system.bus.is_writable(place.memory) {
+                    let (word, _) = arch.system.bus.load(it.imm)?;
+                    let mut draft = Draft::of(Operation::LoadConstant, it);
+                    draft.operands.other = u32::from_le_bytes(word);
+                    return Some(draft);
+                }
             }
-            Some(access(it, Code::load(width, form)))
+            Some(Draft::of(Operation::Load(width, form), it).and(it.shift.amount))
         }
-        Op::Store(width, address, Rights::Own) if it.d != 15 => {
-            let form = form(it, address).filter(|form| *form != LITERAL)?;
-            (key & !WAITS == key::access(false))
-                .then(|| access(it, Code::store(width.bytes(), form)))
+        Op::Store(width, address, Rights::Own)
+            if it.d != 15 && key & !WAITS == key::access(false) =>
+        {
+            let form = form(it, address)?;
+            Some(Draft::of(Operation::Store(width, form), it).and(it.shift.amount))
+        }
+        Op::LoadDual(address) | Op::StoreDual(address) if address.offset == Offset::Immediate => {
+            let form = form(it, address)?;
+            let operation = match it.op {
+                Op::LoadDual(_) => Operation::LoadDual(form),
+                _ => Operation::StoreDual(form),
+            };
+            Some(Draft::new(operation, (it.d, it.n, it.a), it.imm))
+        }
+        Op::LoadMultiple(order, back, Bank::Own) if it.imm >> 15 == 0 => {
+            list(Operation::LoadList, it, order, back)
+        }
+        Op::StoreMultiple(order, back, Bank::Own) if it.imm >> 15 == 0 => {
+            list(Operation::StoreList, it, order, back)
         }
         _ => None,
     }
+}
+
+/// Returns the step of a load or store of a list of registers, if it has one.
+pub fn list(
+    operation: Operation,
+    it: &Instruction,
+    order: Order,
+    back: WriteBack,
+) -> Option<Draft> {
+    let (first, moved) = order.addresses(0, it.imm.count_ones());
+    let moved = if back == WriteBack::Yes { moved.cast_signed() } else { 0 };
+    let operands = Step::of_list(it.n, it.imm as u16, first.cast_signed(), moved);
+    (it.n != 15 && it.imm != 0).then_some(Draft { operation, operands })
 }
 
 /// Returns whether an instruction does nothing even if its condition holds.
@@ -68,117 +125,103 @@ pub const fn is_empty(it: &Instruction) -> bool {
     }
 }
 
-fn data(it: &Instruction, alu: Alu, second: SecondOperand, sets: bool) -> Option<Step> {
-    let distance = it.shift.amount;
-    let kind = match second {
-        SecondOperand::Immediate => IMMEDIATE,
-        // The immediate's carry matters only to operations that are no sums.
-        SecondOperand::ImmediateCarry if !sets || alu.adds() => IMMEDIATE,
-        SecondOperand::ImmediateCarry => return None,
-        SecondOperand::Shifted if distance == 0 => PLAIN,
-        // Where the distance may be that of a whole word, only an arithmetic shift leaves anything.
-        SecondOperand::Shifted if distance < 32 && it.shift.kind < 4 => it.shift.kind,
-        SecondOperand::Shifted => return None,
-        SecondOperand::ByRegister => {
-            let code = Code::moved_by(it.shift.kind).filter(|_| alu == Alu::Mov && !sets)?;
-            return Some(Step::new(code, it.d, it.a, it.m, 0));
+fn data(it: &Instruction, alu: Alu, second: SecondOperand, sets: bool) -> Draft {
+    let operand = Operand::of(it, second, sets && !alu.adds());
+    match (alu, operand, sets) {
+        (Alu::Mov, Operand::Immediate, false) => Draft::of(Operation::Constant, it),
+        (Alu::Mvn, Operand::Immediate, false) => {
+            Draft::new(Operation::Constant, (it.d, 0, 0), !it.imm)
         }
-    };
-    match (alu, kind, sets) {
-        (Alu::Mov, IMMEDIATE, false) => return Some(Step::constant(it.d, it.imm)),
-        (Alu::Mvn, IMMEDIATE, false) => return Some(Step::constant(it.d, !it.imm)),
-        _ => {}
-    }
-    let code = Code::data(alu, kind, sets)?;
-    Some(Step { distance, ..Step::new(code, it.d, it.n, it.m, it.imm) })
-}
-
-fn bits(it: &Instruction, which: Bits) -> Option<Step> {
-    let plain = |code| Some(Step::new(code, it.d, it.n, it.m, 0));
-    match which {
-        Bits::Extract(Sign::Unsigned) => {
-            let field = u32::MAX >> (32 - u32::from(it.a).clamp(1, 32));
-            let step = Step::new(Code::Extract, it.d, it.n, it.m, field);
-            Some(Step { distance: it.imm as u8, ..step })
+        _ => {
+            let distance = if second == SecondOperand::ByRegister { it.a } else { it.shift.amount };
+            Draft::of(Operation::Data(alu, operand, sets), it).and(distance)
         }
-        Bits::Clz => plain(Code::LeadingZeros),
-        Bits::Rev => plain(Code::SwapBytes),
-        Bits::Top => Some(Step::new(Code::Top, it.d, 0, 0, it.imm << 16)),
-        _ => None,
     }
 }
 
-/// The form of an address that decoding has resolved.
-const LITERAL: u8 = 4;
-
-fn form(it: &Instruction, address: Address) -> Option<u8> {
+/// Returns the form of an address, if steps know it.
+fn form(it: &Instruction, address: Address) -> Option<AddressForm> {
     match (address.offset, address.index) {
-        _ if it.aux == 1 => Some(LITERAL),
-        (Offset::Immediate, Index::Offset) => Some(OFFSET),
-        (Offset::Immediate, Index::Pre) => Some(BEFORE),
-        (Offset::Immediate, Index::Post) => Some(AFTER),
-        (Offset::Add, Index::Offset) if it.shift.kind == 0 => Some(INDEXED),
+        _ if it.aux == 1 => Some(AddressForm::Absolute),
+        _ if it.n == 15 => None,
+        (Offset::Immediate, Index::Offset) => Some(AddressForm::Offset),
+        (Offset::Immediate, Index::Pre) => Some(AddressForm::Before),
+        (Offset::Immediate, Index::Post) => Some(AddressForm::After),
+        (Offset::Add, Index::Offset) if it.shift.kind == 0 && it.m != 15 => {
+            Some(AddressForm::Indexed)
+        }
         _ => None,
     }
-}
-
-const fn access(it: &Instruction, code: Code) -> Step {
-    let mut step = Step::new(code, it.d, it.n, it.m, it.imm);
-    step.distance = it.shift.amount;
-    step
 }
 
 /// Replaces steps by ones that set no flags, where other steps set the same flags before anything
 /// reads them and before the block may end.
-pub fn drop_flags(steps: &mut [Step]) {
-    let mut live = ALL_FLAGS;
-    for at in (0..steps.len()).rev() {
-        if steps[at].code.compares_and_branches() {
-            live = 0;
-            continue;
+pub fn drop_flags(drafts: &mut [Draft]) {
+    let mut is_guarded = vec![false; drafts.len()];
+    for (at, draft) in drafts.iter().enumerate() {
+        if let Operation::Guard(_) = draft.operation {
+            is_guarded[at + 1..][..draft.operands.value as usize].fill(true);
         }
-        let is_guarded = at > 0 && steps[at - 1].code == Code::Guard;
-        if let Some((code, sets)) = steps[at].code.without_flags()
-            && !is_guarded
-        {
-            if live & sets == 0 {
-                steps[at].code = code;
-            }
-            live &= !sets;
-        }
-        live |= steps[at].code.reads_flags();
     }
+    let mut live = ALL_FLAGS;
+    let mut drop = |draft: &mut Draft, is_guarded: bool| {
+        let flags = draft.operation.flags();
+        if flags.sets != 0 && live & flags.sets == 0 {
+            draft.operation = draft.operation.without_flags();
+        }
+        if !is_guarded {
+            live &= !flags.sets;
+        }
+        live |= draft.operation.flags().reads;
+    };
+    drafts.iter_mut().zip(is_guarded).rev().for_each(|(draft, guarded)| drop(draft, guarded));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::armr::graph::operation::Branch;
+    use crate::armr::isa::op::Width;
 
-    /// Returns the codes that remain of steps with these.
-    fn without_flags<const N: usize>(codes: [Code; N]) -> [Code; N] {
-        let mut steps = codes.map(|code| Step::new(code, 0, 0, 0, 0));
-        drop_flags(&mut steps);
-        steps.map(|step| step.code)
+    /// Returns what remains of operations.
+    fn without_flags<const N: usize>(operations: [Operation; N]) -> [Operation; N] {
+        let mut drafts = operations.map(|operation| Draft::with_value(operation, 1));
+        drop_flags(&mut drafts);
+        drafts.map(|draft| draft.operation)
     }
 
     #[test]
     fn flags_are_set_only_where_something_may_read_them() {
-        use Code::{
-            AdcSets, Add, AddSets, And, AndSets, Cmp, Expect, Guard, IfEqual, LoadWord, LslSets,
-            MovLsl, Node, Nothing,
-        };
-        assert_eq!(without_flags([AddSets, Cmp, Cmp]), [Add, Nothing, Cmp]);
-        assert_eq!(without_flags([AndSets, LslSets, IfEqual]), [And, MovLsl, IfEqual]);
-        // A logical operation leaves the carry and the overflow.
-        assert_eq!(without_flags([AddSets, AndSets]), [AddSets, AndSets]);
-        assert_eq!(without_flags([AndSets, AddSets]), [And, AddSets]);
-        assert_eq!(without_flags([AddSets, AdcSets]), [AddSets, AdcSets]);
+        let sets = |alu, operand| Operation::Data(alu, operand, true);
+        let plain = |alu, operand| Operation::Data(alu, operand, false);
+        let (immediate, left) = (Operand::Immediate, Operand::Left);
+        let [add, adc, and, cmp] =
+            [Alu::Add, Alu::Adc, Alu::And, Alu::Cmp].map(|alu| sets(alu, immediate));
+        let shift = sets(Alu::Mov, left);
+        let branch = Branch { condition: 0, backwards: false };
+        let compares = Operation::DataAndBranch(Alu::Cmp, immediate, branch);
+        let tests = Operation::DataAndBranch(Alu::Tst, immediate, branch);
+        let add_only = plain(Alu::Add, immediate);
+        let and_only = plain(Alu::And, immediate);
+        let load = Operation::Load(Width::Word, AddressForm::Offset);
+        assert_eq!(without_flags([add, cmp, cmp]), [add_only, Operation::Nothing, cmp]);
+        assert_eq!(
+            without_flags([and, shift, compares]),
+            [and_only, plain(Alu::Mov, left), compares]
+        );
+        // A logical operation leaves the overflow, and the carry unless it shifts.
+        assert_eq!(without_flags([add, and]), [add, and]);
+        assert_eq!(without_flags([add, tests]), [add, tests]);
+        assert_eq!(without_flags([shift, and]), [shift, and]);
+        assert_eq!(without_flags([and, add]), [and_only, add]);
+        assert_eq!(without_flags([add, adc]), [add, adc]);
         // Where a block may end, or the next step may be left out, everything is read.
-        for reader in [LoadWord, Node, Expect] {
-            assert_eq!(without_flags([AddSets, reader, Cmp]), [AddSets, reader, Cmp]);
+        for reader in [load, Operation::Node, Operation::Expect(0)] {
+            assert_eq!(without_flags([add, reader, cmp]), [add, reader, cmp]);
         }
-        assert_eq!(without_flags([AddSets, Guard, Cmp]), [AddSets, Guard, Cmp]);
-        assert_eq!(without_flags([Guard, AddSets, Cmp]), [Guard, AddSets, Cmp]);
-        assert_eq!(without_flags([AddSets]), [AddSets]);
+        let guard = Operation::Guard(0);
+        assert_eq!(without_flags([add, guard, cmp]), [add, guard, cmp]);
+        assert_eq!(without_flags([add_only, guard, add, cmp]), [add_only, guard, add_only, cmp]);
+        assert_eq!(without_flags([add]), [add]);
     }
 }

@@ -3,12 +3,10 @@
 use super::{CounterValues, Effects, LEAVE, Node, Run};
 use crate::armr::control::sctlr;
 use crate::armr::control::{CachePolicy, Kind};
-use crate::armr::exec::{Arch, Traffic};
-use crate::armr::isa::op::{
-    Address, Bank, Index, Instruction, Offset, Op, Rights, Width, WriteBack,
-};
+use crate::armr::exec::Arch;
+use crate::armr::isa::op::{Address, Bank, Index, Instruction, Offset, Op, Rights, Width};
 use crate::armr::timing::{
-    Flow, Moves, PAGE_BITS, Pipeline, READS, Speed, WRITES, Window, access_tag, crosses, key, mode,
+    Flow, Moves, PAGE_BITS, Pipeline, READS, Speed, WRITES, Window, crosses, key,
 };
 use crate::isa::Op as FloatOp;
 use crate::memory::Place;
@@ -68,63 +66,61 @@ fn permits(
             && pipeline.windows.find(address).lets((address, bytes, unit), right, privileged)
 }
 
-/// Reads bytes from a known line in the RAM accessed most. `mode` is that of [`mode`].
+/// Reads up to four bytes from a known line in the RAM accessed most.
 #[inline(always)]
-fn read_known<const N: usize>(
-    arch: &mut Arch,
+pub fn read_known(
+    arch: &Arch,
     pipeline: &Pipeline,
-    (address, mode): (u32, u32),
+    (address, bytes): (u32, u32),
     now: u64,
-) -> Option<[u8; N]> {
-    let memory = &pipeline.memory;
-    let is_known = memory.data.lines.at(address).reads == access_tag(address, N as u32, mode);
-    if is_known && memory.is_quiet(now) { arch.system.bus.ram_load(address) } else { None }
+) -> Option<u32> {
+    if !pipeline.memory.reads_known((address, bytes), now) {
+        return None;
+    }
+    let bus = &arch.system.bus;
+    match bytes {
+        1 => bus.ram_load(address).map(|[byte]| byte.into()),
+        2 => bus.ram_load(address).map(|half| u16::from_le_bytes(half).into()),
+        _ => bus.ram_load(address).map(u32::from_le_bytes),
+    }
 }
 
-/// Reads bytes from memory if that does not wait. `mode` is that of [`mode`].
+/// Reads up to four bytes from memory if that does not wait.
 #[inline(always)]
-pub fn read<const N: usize>(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    (address, mode): (u32, u32),
-    now: u64,
-) -> Option<[u8; N]> {
-    match read_known(arch, pipeline, (address, mode), now) {
-        Some(bytes) => Some(bytes),
-        None => read_elsewhere(arch, pipeline, address, now),
-    }
+fn read(arch: &mut Arch, pipeline: &mut Pipeline, at: (u32, u32), now: u64) -> Option<u32> {
+    read_known(arch, pipeline, at, now).or_else(|| read_elsewhere(arch, pipeline, at, now))
 }
 
 /// Reads bytes as [`read`] does, if they do not cross a boundary of 64 bits.
 #[inline(always)]
-pub fn read_within<const N: usize>(
+pub fn read_within(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    (address, mode): (u32, u32),
+    (address, bytes): (u32, u32),
     now: u64,
-) -> Option<[u8; N]> {
-    match read_known(arch, pipeline, (address, mode), now) {
-        Some(bytes) => Some(bytes),
-        None if crosses(address, N as u32) => None,
-        None => read_elsewhere(arch, pipeline, address, now),
-    }
+) -> Option<u32> {
+    if crosses(address, bytes) { None } else { read(arch, pipeline, (address, bytes), now) }
 }
 
 #[inline(never)]
-fn read_elsewhere<const N: usize>(
+fn read_elsewhere(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    address: u32,
+    (address, bytes): (u32, u32),
     now: u64,
-) -> Option<[u8; N]> {
-    let bytes = N as u32;
+) -> Option<u32> {
+    let load = |arch: &Arch, memory, place| {
+        let bus = &arch.system.bus;
+        match bytes {
+            1 => bus.load_at(memory, place).map(|[byte]| byte.into()),
+            2 => bus.load_at(memory, place).map(|half| u16::from_le_bytes(half).into()),
+            _ => bus.load_at(memory, place).map(u32::from_le_bytes),
+        }
+    };
     // Of a line that is known, only the memory is not the main RAM.
-    let line = pipeline.memory.data.lines.at(address);
-    if line.reads == access_tag(address, bytes, mode(arch.cpu.is_privileged()))
-        && pipeline.memory.is_quiet(now)
-    {
-        let (memory, place) = line.place(address);
-        let loaded = arch.system.bus.load_at(memory, place);
+    if pipeline.memory.reads_known((address, bytes), now) {
+        let (memory, place) = pipeline.memory.data.lines.at(address).place(address);
+        let loaded = load(arch, memory, place);
         arch.system.bus.note_slow(address, Place { memory, offset: place as u32 });
         return loaded;
     }
@@ -136,75 +132,101 @@ fn read_elsewhere<const N: usize>(
     if !is_coupled && !pipeline.memory.reads_without_wait(address, bytes, now) {
         return None;
     }
-    let loaded = arch.system.bus.load_at(window.memory, window.place(address));
+    let loaded = load(arch, window.memory, window.place(address));
     pipeline.keep_line(address, arch.cpu.is_privileged());
     loaded
 }
 
-/// Writes bytes to memory if that waits at most for earlier stores. Returns for how many cycles.
+/// Writes the lower bytes of a word to a known line in the RAM accessed most. Returns for how many
+/// cycles that waits.
 #[inline(always)]
-pub fn write<const N: usize>(
+pub fn write_known(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    (address, mode): (u32, u32),
-    bytes: [u8; N],
+    (address, bytes): (u32, u32),
+    value: u32,
     now: u64,
 ) -> Option<u64> {
-    let memory = &mut pipeline.memory;
-    if memory.data.lines.at(address).writes == access_tag(address, N as u32, mode)
-        && memory.takes_stores(now)
-        && arch.system.bus.ram_store(address, bytes)
-    {
-        return Some(memory.store_dirty(address, pipeline.switches, now));
+    if !pipeline.memory.writes_known((address, bytes), now) {
+        return None;
     }
-    write_elsewhere(arch, pipeline, address, bytes, now)
+    let (bus, [a, b, c, d]) = (&mut arch.system.bus, value.to_le_bytes());
+    let is_stored = match bytes {
+        1 => bus.ram_store(address, [a]),
+        2 => bus.ram_store(address, [a, b]),
+        _ => bus.ram_store(address, [a, b, c, d]),
+    };
+    is_stored.then(|| pipeline.memory.store_dirty(address, now))
+}
+
+/// Writes the lower bytes of a word to memory if that waits at most for earlier stores. Returns for how
+/// many cycles.
+#[inline(always)]
+fn write(
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    at: (u32, u32),
+    value: u32,
+    now: u64,
+) -> Option<u64> {
+    let stalls = write_known(arch, pipeline, at, value, now);
+    stalls.or_else(|| write_elsewhere(arch, pipeline, at, value, now))
 }
 
 /// Writes bytes as [`write`] does, if they do not cross a boundary of 64 bits.
 #[inline(always)]
-pub fn write_within<const N: usize>(
+pub fn write_within(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    at: (u32, u32),
-    bytes: [u8; N],
+    (address, bytes): (u32, u32),
+    value: u32,
     now: u64,
 ) -> Option<u64> {
-    if N > 1 && crosses(at.0, N as u32) { None } else { write(arch, pipeline, at, bytes, now) }
+    if crosses(address, bytes) {
+        return None;
+    }
+    write(arch, pipeline, (address, bytes), value, now)
 }
 
 #[inline(never)]
-fn write_elsewhere<const N: usize>(
+fn write_elsewhere(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    address: u32,
-    bytes: [u8; N],
+    (address, bytes): (u32, u32),
+    value: u32,
     now: u64,
 ) -> Option<u64> {
-    let count = N as u32;
+    let [a, b, c, d] = value.to_le_bytes();
+    let store = |arch: &mut Arch, memory, place| {
+        let bus = &mut arch.system.bus;
+        match bytes {
+            1 => bus.store_at(memory, place, [a]),
+            2 => bus.store_at(memory, place, [a, b]),
+            _ => bus.store_at(memory, place, [a, b, c, d]),
+        }
+    };
     // Of a line that is known, only the memory is not the main RAM, or has code near the address.
-    let line = pipeline.memory.data.lines.at(address);
-    if line.writes == access_tag(address, count, mode(arch.cpu.is_privileged()))
-        && pipeline.memory.takes_stores(now)
-    {
-        let (memory, place) = line.place(address);
-        let is_stored = arch.system.bus.store_at(memory, place, bytes);
+    if pipeline.memory.writes_known((address, bytes), now) {
+        let (memory, place) = pipeline.memory.data.lines.at(address).place(address);
+        let is_stored = store(arch, memory, place);
         arch.system.bus.note_slow(address, Place { memory, offset: place as u32 });
-        return is_stored.then(|| pipeline.memory.store_dirty(address, pipeline.switches, now));
+        return is_stored.then(|| pipeline.memory.store_dirty(address, now));
     }
-    if !permits(arch, pipeline, (address, count, count), WRITES) {
+    if !permits(arch, pipeline, (address, bytes, bytes), WRITES) {
         return None;
     }
     let window = pipeline.windows.find(address);
     let cached = match window.speed {
         Speed::Coupled => None,
         Speed::Cached(..)
-            if crosses(address, count) || !pipeline.memory.stores_soon(address, count, now) =>
+            if crosses(address, bytes) || !pipeline.memory.stores_soon(address, bytes, now) =>
         {
             return None;
         }
         Speed::Cached(policy, latency) => Some((policy, latency)),
     };
-    if !arch.system.bus.store_at(window.memory, window.place(address), bytes) {
+    let (memory, place) = (window.memory, window.place(address));
+    if !store(arch, memory, place) {
         return None;
     }
     let stalls = cached.map_or(0, |(policy, latency)| {
@@ -218,110 +240,34 @@ fn write_elsewhere<const N: usize>(
 /// The maximum number of bytes that a list transfers.
 const MOST: u32 = 64;
 
-/// The forms of addresses.
-const LITERAL: u8 = 0;
-const OFFSET: u8 = 1;
-const BEFORE: u8 = 2;
-const AFTER: u8 = 3;
-const INDEXED: u8 = 4;
-const ANY: u8 = 5;
-
-fn form(it: &Instruction, address: Address) -> u8 {
-    match (address.offset, address.index) {
-        _ if it.aux == 1 => LITERAL,
-        (Offset::Immediate, Index::Offset) => OFFSET,
-        (Offset::Immediate, Index::Pre) => BEFORE,
-        (Offset::Immediate, Index::Post) => AFTER,
-        (Offset::Add, Index::Offset) if it.shift.kind == 0 => INDEXED,
-        _ => ANY,
-    }
-}
-
-/// Returns the address, and the new value of the base register.
-#[inline(always)]
-fn addresses<const FORM: u8>(arch: &Arch, it: &Instruction, address: Address) -> (u32, u32) {
-    match FORM {
-        LITERAL => (it.imm, it.imm),
-        OFFSET | BEFORE => {
-            let moved = arch.cpu.get(it.n).wrapping_add(it.imm);
-            (moved, moved)
-        }
-        AFTER => {
-            let base = arch.cpu.get(it.n);
-            (base, base.wrapping_add(it.imm))
-        }
-        INDEXED => {
-            let index = arch.cpu.get(it.m) << (it.shift.amount & 31);
-            let moved = arch.cpu.get(it.n).wrapping_add(index);
-            (moved, moved)
-        }
-        _ => arch.addresses(it, address),
-    }
-}
-
-const fn writes_back<const FORM: u8>(address: Address) -> bool {
-    match FORM {
-        LITERAL | OFFSET | INDEXED => false,
-        BEFORE | AFTER => true,
-        _ => !matches!(address.index, Index::Offset),
-    }
-}
-
-const WIDTHS: [Width; 5] =
-    [Width::Byte, Width::SignedByte, Width::Half, Width::SignedHalf, Width::Word];
-
-fn load<const WIDTH: usize, const FORM: u8>(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    node: &Node,
-    issue: u64,
-) -> u32 {
+fn load(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
     let it = &node.it;
-    let Op::Load(_, form, _) = it.op else { return LEAVE };
-    let width = const { WIDTHS[WIDTH] };
-    let bytes = width.bytes();
-    let (address, base) = addresses::<FORM>(arch, it, form);
-    let at = (address, mode(arch.cpu.is_privileged()));
-    let loaded = match bytes {
-        1 => read(arch, pipeline, at, issue).map(|[byte]: [u8; 1]| u32::from(byte)),
-        2 => read(arch, pipeline, at, issue).map(|half| u16::from_le_bytes(half).into()),
-        _ => read(arch, pipeline, at, issue).map(u32::from_le_bytes),
-    };
-    let Some(value) = loaded else { return LEAVE };
-    let value = match width {
-        Width::SignedByte => value as i8 as u32,
-        Width::SignedHalf => value as i16 as u32,
-        _ => value,
-    };
-    if writes_back::<FORM>(form) {
+    let Op::Load(width, form, _) = it.op else { return LEAVE };
+    let (address, base) = arch.addresses(it, form);
+    let at = (address, width.bytes());
+    let Some(value) = read(arch, pipeline, at, issue) else { return LEAVE };
+    if form.index != Index::Offset {
         arch.cpu.set(it.n, base);
     }
-    arch.cpu.set(it.d, value);
-    key::access(crosses(address, bytes))
+    arch.cpu.set(it.d, width.extend(value));
+    key::access(crosses(address, width.bytes()))
 }
 
-fn store<const WIDTH: usize, const FORM: u8>(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    node: &Node,
-    issue: u64,
-) -> u32 {
+fn store(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
     let it = &node.it;
-    let Op::Store(_, form, _) = it.op else { return LEAVE };
-    let bytes = const { WIDTHS[WIDTH].bytes() };
-    let (address, base) = addresses::<FORM>(arch, it, form);
-    let [a, b, c, d] = arch.cpu.get(it.d).to_le_bytes();
-    let at = (address, mode(arch.cpu.is_privileged()));
-    let stored = match bytes {
-        1 => write(arch, pipeline, at, [a], issue),
-        2 => write(arch, pipeline, at, [a, b], issue),
-        _ => write(arch, pipeline, at, [a, b, c, d], issue),
-    };
-    let Some(stalls) = stored else { return LEAVE };
-    if writes_back::<FORM>(form) {
+    let Op::Store(width, form, _) = it.op else { return LEAVE };
+    let (address, base) = arch.addresses(it, form);
+    let (at, value) = ((address, width.bytes()), arch.cpu.get(it.d));
+    let Some(stalls) = write(arch, pipeline, at, value, issue) else { return LEAVE };
+    if form.index != Index::Offset {
         arch.cpu.set(it.n, base);
     }
-    key::access(crosses(address, bytes)) | key::stalled(stalls)
+    key::access(crosses(address, width.bytes())) | key::stalled(stalls)
+}
+
+/// Returns the part of a key for an access to words that begin at an address.
+pub const fn key_of_words(address: u32) -> u32 {
+    key::access(address >> 2 & 1 == 1)
 }
 
 /// Returns the lowest address of a transfer of several registers.
@@ -388,9 +334,6 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
     if !soon {
         return LEAVE;
     }
-    if let Some(key) = list(arch, pipeline, node, (address, bytes), issue) {
-        return key;
-    }
     let mut done = Effects::default();
     let moved = match it.op {
         Op::Float(_) => arch.perform(it, CounterValues::default(), node.state != 0, &mut done),
@@ -399,6 +342,9 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
     };
     if moved.is_err() {
         return LEAVE;
+    }
+    for line in [address, address + bytes - 1] {
+        pipeline.keep_line(line, arch.cpu.is_privileged());
     }
     let written = done.traffic.filter(|traffic| traffic.writes);
     let waits = written.and_then(|traffic| {
@@ -419,80 +365,9 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
     }
 }
 
-/// Loads or stores several registers in the main RAM, if that waits at most for earlier stores.
-/// Returns the key of the outcome. The rights and the timing have been checked.
-#[inline(always)]
-fn list(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    node: &Node,
-    (address, bytes): (u32, u32),
-    issue: u64,
-) -> Option<u32> {
-    let it = &node.it;
-    let moved = key::access(address >> 2 & 1 == 1);
-    let (Op::LoadMultiple(order, back, Bank::Own) | Op::StoreMultiple(order, back, Bank::Own)) =
-        it.op
-    else {
-        return None;
-    };
-    let base = order.addresses(arch.cpu.get(it.n), bytes / 4).1;
-    let mut left = it.imm & 0x7FFF;
-    let mut registers = std::iter::from_fn(|| {
-        let register = left.trailing_zeros() as u8;
-        left &= left.wrapping_sub(1);
-        (register < 15).then_some(register)
-    });
-    if matches!(it.op, Op::LoadMultiple(..)) {
-        let words = arch.system.bus.ram_words(address, bytes / 4)?;
-        if back == WriteBack::Yes {
-            arch.cpu.set(it.n, base);
-        }
-        let mut words = words.iter();
-        for (register, word) in registers.zip(&mut words) {
-            arch.cpu.set(register, u32::from_le_bytes(*word));
-        }
-        let Some(target) = words.next() else { return Some(moved) };
-        let mut done = Effects::default();
-        arch.exchange(u32::from_le_bytes(*target), &mut done);
-        arch.cpu.pc = done.jump?;
-        return Some(moved | key::JUMPS | prediction_key(pipeline, node, done.jump));
-    }
-    if it.imm >> 15 & 1 == 1 {
-        return None;
-    }
-    let words = arch.system.bus.ram_words_mut(address, bytes / 4)?;
-    for (word, register) in words.iter_mut().zip(&mut registers) {
-        *word = arch.cpu.get(register).to_le_bytes();
-    }
-    if back == WriteBack::Yes {
-        arch.cpu.set(it.n, base);
-    }
-    let Speed::Cached(policy, _) = pipeline.windows.find(address).speed else {
-        return Some(moved);
-    };
-    let kind = Kind::Normal(policy);
-    let traffic = Traffic { address, bytes, reads: false, writes: true, kind };
-    let waits = pipeline.memory.access(&traffic, pipeline.switches, issue);
-    Some(moved | key::stalled(waits.map_or(0, |waits| waits.stalls)))
-}
-
 /// Returns how well a load's branch was predicted, as part of a key, and trains the predictor.
 fn prediction_key(pipeline: &mut Pipeline, node: &Node, jump: Option<u32>) -> u32 {
     key::prediction(pipeline.branch_outcome(node.flow, node.moves, &node.place, jump))
-}
-
-macro_rules! forms {
-    ($name:ident, $form:expr, $width:literal) => {
-        match $form {
-            LITERAL => $name::<$width, LITERAL>,
-            OFFSET => $name::<$width, OFFSET>,
-            BEFORE => $name::<$width, BEFORE>,
-            AFTER => $name::<$width, AFTER>,
-            INDEXED => $name::<$width, INDEXED>,
-            _ => $name::<$width, ANY>,
-        }
-    };
 }
 
 /// Returns the function of a load or store, if it has one.
@@ -503,24 +378,8 @@ pub fn pick(it: &Instruction) -> Option<Run> {
     Some(match it.op {
         Op::Load(Width::Word, _, Rights::Own) if it.d == 15 => several,
         Op::TableBranch => several,
-        Op::Load(width, address, Rights::Own) if it.d != 15 && plain(address) => {
-            let form = form(it, address);
-            match width {
-                Width::Byte => forms!(load, form, 0),
-                Width::SignedByte => forms!(load, form, 1),
-                Width::Half => forms!(load, form, 2),
-                Width::SignedHalf => forms!(load, form, 3),
-                Width::Word => forms!(load, form, 4),
-            }
-        }
-        Op::Store(width, address, Rights::Own) if it.d != 15 && plain(address) => {
-            let form = form(it, address);
-            match width {
-                Width::Byte | Width::SignedByte => forms!(store, form, 0),
-                Width::Half | Width::SignedHalf => forms!(store, form, 2),
-                Width::Word => forms!(store, form, 4),
-            }
-        }
+        Op::Load(_, address, Rights::Own) if it.d != 15 && plain(address) => load,
+        Op::Store(_, address, Rights::Own) if it.d != 15 && plain(address) => store,
         Op::LoadDual(address) | Op::StoreDual(address) if plain(address) => several,
         Op::LoadMultiple(_, _, Bank::Own) | Op::StoreMultiple(_, _, Bank::Own) if it.n != 15 => {
             several

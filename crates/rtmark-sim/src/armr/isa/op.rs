@@ -243,6 +243,16 @@ impl Width {
             Self::Word => 4,
         }
     }
+
+    /// Returns the value of a register into which bytes are loaded.
+    #[inline(always)]
+    pub const fn extend(self, value: u32) -> u32 {
+        match self {
+            Self::SignedByte => value as i8 as u32,
+            Self::SignedHalf => value as i16 as u32,
+            Self::Byte | Self::Half | Self::Word => value,
+        }
+    }
 }
 
 /// How the base register changes.

@@ -49,11 +49,15 @@ pub const fn access_tag(address: u32, bytes: u32, mode: u32) -> u32 {
 
 /// The lines kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CachedLines(Box<[CachedLine; COUNT]>);
+pub struct CachedLines {
+    all: Box<[CachedLine; COUNT]>,
+    /// The part of the tags of all accesses that distinguishes privileged ones.
+    mode: u32,
+}
 
 impl Default for CachedLines {
     fn default() -> Self {
-        Self(Box::new([CachedLine::NONE; COUNT]))
+        Self { all: Box::new([CachedLine::NONE; COUNT]), mode: 0 }
     }
 }
 
@@ -65,11 +69,28 @@ impl CachedLines {
     /// Returns the line that may contain an address; compare its tags.
     #[inline(always)]
     pub const fn at(&self, address: u32) -> &CachedLine {
-        &self.0[Self::set(address)]
+        &self.all[Self::set(address)]
+    }
+
+    /// Sets whether the accesses that follow are privileged.
+    pub const fn set_mode(&mut self, privileged: bool) {
+        self.mode = mode(privileged);
+    }
+
+    /// Returns whether an aligned access within a line may read.
+    #[inline(always)]
+    pub const fn reads(&self, address: u32, bytes: u32) -> bool {
+        self.at(address).reads == access_tag(address, bytes, self.mode)
+    }
+
+    /// Returns whether an aligned access within a line may write, and changes nothing but bytes.
+    #[inline(always)]
+    pub const fn writes(&self, address: u32, bytes: u32) -> bool {
+        self.at(address).writes == access_tag(address, bytes, self.mode)
     }
 
     pub const fn keep(&mut self, address: u32, line: CachedLine) {
-        self.0[Self::set(address)] = line;
+        self.all[Self::set(address)] = line;
     }
 
     /// Forgets the line kept for the set of an address.
@@ -78,6 +99,6 @@ impl CachedLines {
     }
 
     pub fn clear(&mut self) {
-        self.0.fill(CachedLine::NONE);
+        self.all.fill(CachedLine::NONE);
     }
 }

@@ -66,6 +66,14 @@ pub struct Waits {
     pub late: [u64; 6],
 }
 
+impl Waits {
+    /// Returns the cycles for which no later instruction issues, if they are all that it waits, and
+    /// fewer than 256.
+    pub fn only_stalls(&self) -> Option<u64> {
+        (self.late == [0; 6] && self.stalls < 256).then_some(self.stalls)
+    }
+}
+
 /// The target of a store.
 #[derive(Clone, Copy, Debug)]
 struct Target {
@@ -75,6 +83,13 @@ struct Target {
     hits: bool,
     switches: Switches,
     latency: Latency,
+}
+
+/// Returns whether a condition holds for all lines of up to 16 words.
+#[inline(always)]
+fn in_lines(address: u32, words: u8, holds: impl Fn(u32) -> bool) -> bool {
+    let last = address.wrapping_add(4 * u32::from(words)).wrapping_sub(4);
+    holds(address) && holds(last) && (words <= 8 || holds(address.wrapping_add(LINE)))
 }
 
 /// The timing of the memory system.
@@ -248,16 +263,49 @@ impl MemoryTimes {
         stalls
     }
 
+    /// Returns whether an aligned read is within a known line, and does not wait.
+    #[inline(always)]
+    pub const fn reads_known(&self, (address, bytes): (u32, u32), now: u64) -> bool {
+        self.data.lines.reads(address, bytes) && self.is_quiet(now)
+    }
+
+    /// Returns whether reads of up to 16 words are within known lines, and do not wait.
+    #[inline(always)]
+    pub fn reads_known_words(&self, address: u32, count: u8, now: u64) -> bool {
+        let lines = &self.data.lines;
+        in_lines(address, count, |at| lines.reads(at, 4)) && self.is_quiet(now)
+    }
+
+    /// Returns whether an aligned write is within a known line, and waits only for earlier stores.
+    #[inline(always)]
+    pub const fn writes_known(&self, (address, bytes): (u32, u32), now: u64) -> bool {
+        self.data.lines.writes(address, bytes) && self.takes_stores(now)
+    }
+
+    /// Returns whether writes of up to 16 words are within known lines, and wait only for earlier
+    /// stores.
+    #[inline(always)]
+    pub fn writes_known_words(&self, address: u32, count: u8, now: u64) -> bool {
+        let lines = &self.data.lines;
+        in_lines(address, count, |at| lines.writes(at, 4)) && self.takes_stores(now)
+    }
+
     /// Performs a store within 64 bits to a dirty line of a write-back page. Returns the cycles that
     /// it waits for a slot among the stores in flight.
     #[inline(always)]
-    pub fn store_dirty(&mut self, address: u32, switches: Switches, now: u64) -> u64 {
-        let policy = CachePolicy::WriteBack { allocates: true };
-        let (kind, latency) = (Kind::Normal(policy), Latency::default());
-        let target = Target { kind, policy: Some(policy), hits: true, switches, latency };
-        let stalls = self.write_unit(address / 8, target, now);
+    pub fn store_dirty(&mut self, address: u32, now: u64) -> u64 {
+        let stalls = self.put_in_flight(address / 8, true, now, |_, before| before + 1);
         self.waited += stalls;
         stalls
+    }
+
+    /// Performs stores of words to dirty lines of write-back pages. Returns the cycles that they wait.
+    #[inline(always)]
+    pub fn store_dirty_words(&mut self, address: u32, count: u8, now: u64) -> u64 {
+        let units = u32::from(count).div_ceil(2) + u32::from(count & 1 == 0 && address & 4 != 0);
+        (0..units).fold(0, |stalls, unit| {
+            stalls + self.store_dirty(address.wrapping_add(8 * unit), now + stalls)
+        })
     }
 
     /// Discards fetched code.
@@ -415,21 +463,35 @@ impl MemoryTimes {
     fn write_unit(&mut self, unit: u32, target: Target, now: u64) -> u64 {
         let Target { kind, policy, hits, switches, latency } = target;
         let merges = matches!(kind, Kind::Normal(_));
+        self.put_in_flight(unit, merges, now, |memory, before| match (policy, kind) {
+            (Some(CachePolicy::WriteBack { .. }), _) if hits => before + 1,
+            (Some(CachePolicy::WriteBack { allocates: true }), _) => {
+                let (_, fill) = memory.bring(unit * 8, switches, before, latency);
+                memory.data.write(unit * 8);
+                fill.end()
+            }
+            (_, Kind::Normal(_)) => before + latency.beat,
+            _ => before + latency.first,
+        })
+    }
+
+    /// Puts a store within 64 bits among those in flight, unless it merges with the newest one.
+    /// `finish` returns when it is done, from when those before it are. Returns the cycles that it
+    /// waits for a slot.
+    #[inline(always)]
+    fn put_in_flight(
+        &mut self,
+        unit: u32,
+        merges: bool,
+        now: u64,
+        finish: impl FnOnce(&mut Self, u64) -> u64,
+    ) -> u64 {
         if merges && self.newest == unit * 8 && self.stores[STORES - 1] > now {
             return 0;
         }
         let stalls = self.stores[0].saturating_sub(now);
         let before = self.stores[STORES - 1].max(now + stalls);
-        let done = match (policy, kind) {
-            (Some(CachePolicy::WriteBack { .. }), _) if hits => before + 1,
-            (Some(CachePolicy::WriteBack { allocates: true }), _) => {
-                let (_, fill) = self.bring(unit * 8, switches, before, latency);
-                self.data.write(unit * 8);
-                fill.end()
-            }
-            (_, Kind::Normal(_)) => before + latency.beat,
-            _ => before + latency.first,
-        };
+        let done = finish(self, before);
         let [_, second, third, last] = self.stores;
         self.stores = [second, third, last, done];
         self.newest = unit * 8;

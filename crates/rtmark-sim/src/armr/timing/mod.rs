@@ -29,7 +29,6 @@ mod scoreboard;
 mod windows;
 
 pub use demand::{Demand, Divides, Flow, Moves, demand};
-pub use lines::{access_tag, mode};
 pub use memo::{Passage, Passages};
 pub use pipeline::{ENTRY, Pipeline, Place};
 pub use scoreboard::{Outcome, PredictionOutcome, crosses, key};

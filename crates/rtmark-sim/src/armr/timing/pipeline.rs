@@ -40,6 +40,11 @@ impl Place {
     pub const fn last_byte(&self) -> u32 {
         self.pc.wrapping_add(self.size as u32 - 1)
     }
+
+    /// Returns the address of the next instruction, with the instruction set in the lowest bit.
+    pub const fn link(&self) -> u32 {
+        self.pc.wrapping_add(self.size as u32) | self.thumb as u32
+    }
 }
 
 /// How the state of the pipeline is represented.
@@ -185,7 +190,7 @@ impl Pipeline {
     }
 
     /// Records the outcome of an instruction that issued in a cycle. Returns its passage, if it has
-    /// one, which requires that it did not wait for memory.
+    /// one, which requires that it waited for nothing but earlier stores.
     #[inline]
     pub fn finish(
         &mut self,
@@ -228,7 +233,8 @@ impl Pipeline {
         (issue, prediction, waits): (u64, PredictionOutcome, Option<Waits>),
     ) -> Option<Passage> {
         self.issue_on_board(demand, place);
-        let from = self.from.take().filter(|_| waits.is_none());
+        let stalls = waits.map_or(Some(0), |waits| waits.only_stalls());
+        let from = self.from.take();
         let outcome = Outcome {
             skipped: done.skipped,
             jumps: done.jump.is_some(),
@@ -242,10 +248,12 @@ impl Pipeline {
             waits: waits.unwrap_or_default(),
         };
         self.board.finish(demand, &outcome, issue);
-        let (from, to) = (from?, self.number()?);
-        let passage =
-            Passage::new(from, key(demand, done, prediction), issue, (to, self.board.next))?;
-        passages.keep(passage);
+        let (from, stalls, to) = (from?, stalls?, self.number()?);
+        let key = key(demand, done, prediction) | key::stalled(stalls);
+        let passage = Passage::new(from, key, issue, (to, self.board.next))?;
+        if waits.is_none() {
+            passages.keep(passage);
+        }
         Some(passage)
     }
 
@@ -320,7 +328,6 @@ impl Pipeline {
         jump: Option<u32>,
     ) -> PredictionOutcome {
         let taken = jump.is_some();
-        let stack = self.actlr & actlr::RSDIS == 0;
         match (flow, jump) {
             (Flow::On, _) => PredictionOutcome::Correct,
             (Flow::Direct { links }, _) => {
@@ -346,14 +353,21 @@ impl Pipeline {
             }
             (Flow::Register { .. } | Flow::Loaded { returns: true }, Some(target)) => {
                 let foreseen = !place.conditional || self.check_prediction(place, true);
-                let right = stack && self.predictor.pop() & !1 == target;
-                match (foreseen, right) {
-                    (true, true) => PredictionOutcome::Correct,
-                    (false, true) => PredictionOutcome::MispredictedAfter,
-                    (_, false) => PredictionOutcome::UnpredictedAfter,
-                }
+                self.return_outcome(foreseen, target)
             }
             (_, Some(_)) => PredictionOutcome::UnpredictedAfter,
+        }
+    }
+
+    /// Returns how well a return was predicted; `foreseen` is whether it was predicted to be taken.
+    #[inline(always)]
+    pub const fn return_outcome(&mut self, foreseen: bool, target: u32) -> PredictionOutcome {
+        let stack = self.actlr & actlr::RSDIS == 0;
+        let right = stack && self.predictor.pop() & !1 == target;
+        match (foreseen, right) {
+            (true, true) => PredictionOutcome::Correct,
+            (false, true) => PredictionOutcome::MispredictedAfter,
+            (_, false) => PredictionOutcome::UnpredictedAfter,
         }
     }
 

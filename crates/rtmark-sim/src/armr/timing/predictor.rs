@@ -14,6 +14,8 @@ const LONGEST_LOOP: u8 = 31;
 const RETURNS: usize = 4;
 /// The lowest counter value that predicts taken.
 const TAKEN: u8 = 2;
+/// The counter values after a branch that is not taken, and after one that is.
+const COUNTED: [[u8; 2]; 4] = [[0, 1], [0, 2], [1, 3], [2, 3]];
 
 /// A backward branch, and how often it has been taken in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,10 +49,6 @@ impl Default for Predictor {
 }
 
 impl Predictor {
-    const fn place(&self, branch: u32) -> usize {
-        ((branch >> 1) as u8 ^ self.history) as usize
-    }
-
     /// Returns whether a conditional branch is predicted taken, and trains the predictor with the
     /// outcome `is`.
     #[inline(always)]
@@ -60,36 +58,28 @@ impl Predictor {
             2 => return false,
             _ => {}
         }
-        let place = self.place(branch);
-        let counted = actlr & actlr::DBHE == 0 && self.counters[place] >= TAKEN;
-        let at = (branch >> 1) as usize % LOOPS;
-        let known = self.loops[at];
-        let ends = backwards
-            && actlr & actlr::DEOLP == 0
-            && known.branch == branch
-            && known.usual != 0
-            && known.rounds == known.usual;
-        let loops = backwards && known.branch == branch && known.usual != 0;
-        let foreseen = if ends { false } else { counted || loops && known.rounds < known.usual };
-        if actlr & actlr::DBHE == 0 {
-            let counter = &mut self.counters[place];
-            *counter = if is { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
+        let counts = actlr & actlr::DBHE == 0;
+        let counter = &mut self.counters[((branch >> 1) as u8 ^ self.history) as usize];
+        let counted = counts && *counter >= TAKEN;
+        if counts {
+            *counter = COUNTED[usize::from(*counter & 3)][usize::from(is)];
             self.history = self.history << 1 | u8::from(is);
         }
-        if backwards {
-            let entry = &mut self.loops[at];
-            if entry.branch != branch {
-                *entry = Loop { branch, rounds: 0, usual: 0 };
-            }
-            if is {
-                entry.rounds = entry.rounds.saturating_add(1);
-            } else {
-                let short = entry.rounds < LONGEST_LOOP;
-                entry.usual = if short { entry.rounds } else { 0 };
-                entry.rounds = 0;
-            }
+        if !backwards {
+            return counted;
         }
-        foreseen
+        let entry = &mut self.loops[(branch >> 1) as usize % LOOPS];
+        let Loop { rounds, usual, .. } =
+            if entry.branch == branch { *entry } else { Loop::default() };
+        let new = if is {
+            (rounds.saturating_add(1), usual)
+        } else {
+            (0, if rounds < LONGEST_LOOP { rounds } else { 0 })
+        };
+        *entry = Loop { branch, rounds: new.0, usual: new.1 };
+        // Known loops go on until the usual number of iterations, and then end.
+        let ends = usual != 0 && rounds == usual && actlr & actlr::DEOLP == 0;
+        rounds < usual || counted && !ends
     }
 
     /// Pushes the return address of a call, with the instruction set in the lowest bit.
@@ -98,9 +88,14 @@ impl Predictor {
         self.returns[self.top] = return_to;
     }
 
-    /// Returns the predicted target of the next return.
-    pub const fn top(&self) -> u32 {
-        self.returns[self.top % RETURNS]
+    /// Pops the predicted target of a return, if that is the given address.
+    #[inline(always)]
+    pub const fn pop_if(&mut self, target: u32) -> bool {
+        let foreseen = self.returns[self.top % RETURNS] & !1 == target;
+        if foreseen {
+            self.top = (self.top + RETURNS - 1) % RETURNS;
+        }
+        foreseen
     }
 
     /// Pops the predicted target of a return.
