@@ -114,11 +114,12 @@ impl<'a> ControlBlocks<'a> {
     fn zephyr(elf: &[u8], image: &'a Image) -> Option<Self> {
         let kernel = image.symbols().address_of("_kernel")?;
         let processors = offset_of(elf, "z_kernel", "cpus")?;
-        let current = kernel + processors + offset_of(elf, "_cpu", "current")?;
+        let current =
+            kernel.wrapping_add(processors).wrapping_add(offset_of(elf, "_cpu", "current")?);
         let base = offset_of(elf, "k_thread", "base")?;
         let state = offset_of(elf, "_thread_base", "thread_state");
         let ready = state.map_or(Ready::Unknown, |state| Ready::Has {
-            offset: base + state,
+            offset: base.wrapping_add(state),
             bytes: 1,
             bits: ZEPHYR_QUEUED,
         });
@@ -134,7 +135,8 @@ impl<'a> ControlBlocks<'a> {
             None => (symbols.address_of("ch")?, "ch_system"),
         };
         let list = offset_of(elf, structure, "rlist")?;
-        let current = instance + list + offset_of(elf, "ch_ready_list", "current")?;
+        let current =
+            instance.wrapping_add(list).wrapping_add(offset_of(elf, "ch_ready_list", "current")?);
         let state = offset_of(elf, "ch_thread", "state");
         let ready =
             state.map_or(Ready::Unknown, |offset| Ready::Is { offset, value: CHIBIOS_READY });
@@ -145,7 +147,7 @@ impl<'a> ControlBlocks<'a> {
     /// RTX 5, the kernel of CMSIS-RTOS2 (`rtx_os.h`).
     fn rtx(elf: &[u8], image: &'a Image) -> Option<Self> {
         const BLOCK: &str = "osRtxThread_s";
-        let current = image.symbols().address_of("osRtxInfo")? + RTX_RUNNING;
+        let current = image.symbols().address_of("osRtxInfo")?.wrapping_add(RTX_RUNNING);
         let name = Name::Pointer(offset_of(elf, BLOCK, "name")?);
         let state = offset_of(elf, BLOCK, "state");
         let ready = state.map_or(Ready::Unknown, |offset| Ready::Is { offset, value: RTX_READY });
