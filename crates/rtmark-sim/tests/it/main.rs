@@ -11,6 +11,8 @@ mod cortex_r5;
 mod cortex_r5_modes;
 mod cuts;
 mod debug;
+mod exception_entries;
+mod exception_returns;
 mod exceptions;
 mod faults;
 mod float_stacking;

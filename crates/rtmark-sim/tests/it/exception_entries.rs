@@ -1,0 +1,95 @@
+//! Exception entries at their limits: vectors, stacks, and memories that wait.
+//! Sections are those of DDI 0403 (ARMv7-M) unless another manual is named.
+
+use rtmark_sim::{CoreKind, Cycles, Soc};
+
+use crate::support::*;
+
+const MSPLIM: u16 = 10;
+/// CFSR: the Thumb bit was clear; the stack limit was exceeded (ARMv8-M).
+const INVSTATE: u32 = 1 << 17;
+const STKOF: u32 = 1 << 20;
+/// SHCSR: UsageFault has a handler.
+const USGFAULTENA: u32 = 1 << 18;
+
+#[test]
+fn a_vector_without_the_thumb_bit_faults_at_the_handlers_first_instruction() {
+    // B1.5.6: the vector's bit 0 becomes EPSR.T, without which no instruction executes. On ARMv6-M
+    // the fault is a HardFault (DDI 0419, B1.5.6).
+    for &core in CoreKind::CORTEX_M {
+        let mut firmware = Firmware::new();
+        if core.is_mainline() {
+            firmware.store(SHCSR, USGFAULTENA).store(NVIC_IPR, 0x80);
+        }
+        firmware.enable(1).forever();
+        firmware.handler(16).mark("handler").forever();
+        let handler = firmware.address("handler");
+        firmware.vector(16, handler);
+        firmware.handler(3).mark("hard fault").forever();
+        firmware.handler(6).mark("usage fault").load(4, CFSR).forever();
+        let mut running = firmware.on(core);
+        running.machine.pend_interrupt(0, Cycles(60));
+        running.run(300);
+        if core.is_mainline() {
+            assert_eq!(running.names(), ["usage fault"], "{core}");
+            assert_eq!(running.r(4), INVSTATE, "{core}");
+        } else {
+            assert_eq!(running.names(), ["hard fault"], "{core}");
+        }
+        let frame = running.machine.register(rtmark_sim::Register::Msp);
+        assert_eq!(running.word(frame + 24), handler, "{core}: the handler did not begin");
+    }
+}
+
+/// Cycles from an interrupt becoming pending to its handler in RAM, by a vector in RAM or in flash that waits.
+fn entry_by(soc: &Soc, table: u32) -> u64 {
+    let mut firmware = Firmware::new();
+    firmware.store(VTOR, table).enable(1).set(2, RAM + 0x100).op(&[0x3201, 0x4710]);
+    let mut running = firmware.on_soc(soc);
+    for at in [table, 0] {
+        running.machine.poke_word(at + 16 * 4, RAM + 0x201).expect("a memory");
+    }
+    // nops and a branch to the first; the handler's nops
+    for at in (0x100..0x180).chain(0x200..0x220).step_by(4) {
+        running.machine.poke_word(RAM + at, u32::from(NOP) << 16 | u32::from(NOP)).expect("RAM");
+    }
+    running.machine.poke(RAM + 0x180, &FOREVER.to_le_bytes()).expect("RAM");
+    let id = running.machine.watch(rtmark_sim::Watch::Execute(RAM + 0x200));
+    let pended = running.machine.watch(rtmark_sim::Watch::Pend(16));
+    running.machine.run(Cycles(200));
+    running.machine.take_hits();
+    running.machine.pend_interrupt(0, Cycles(210));
+    running.machine.run(Cycles(300));
+    let hits = running.machine.take_hits();
+    let cycle = |watch| hits.iter().find(|hit| hit.watch == watch).expect("it happened").cycle.0;
+    cycle(id) - cycle(pended)
+}
+
+#[test]
+fn a_vector_in_slow_memory_delays_the_handler() {
+    // DDI 0484, 1.3: the 15 cycles are those of memories without wait states.
+    for core in [CoreKind::CortexM0Plus, CoreKind::CortexM33] {
+        let mut soc = soc(core);
+        soc.memories[0].timing.wait_states = 3;
+        let [fast, slow] = [RAM, 0].map(|table| entry_by(&soc, table));
+        assert_eq!(slow - fast, 3, "{core}");
+    }
+}
+
+#[test]
+fn a_frame_may_end_at_the_stack_limit() {
+    // DDI 0553, B3.21: the limit is violated by a stack pointer below it.
+    for (limit, names) in [(STACK - 32, ["svc", "end"]), (STACK - 24, ["usage fault"; 2])] {
+        let mut firmware = Firmware::new();
+        firmware.store(SHCSR, USGFAULTENA).set(0, limit).msr(MSPLIM, 0).op(&[0xDF00]);
+        firmware.mark("end").forever();
+        firmware.handler(11).mark("svc").op(&[BX_LR]);
+        firmware.handler(6).set(0, 0).msr(MSPLIM, 0).mark("usage fault").load(4, CFSR).forever();
+        let mut running = firmware.on(CoreKind::CortexM33);
+        running.run(300);
+        let expected = if limit == STACK - 32 { &names[..] } else { &names[..1] };
+        assert_eq!(running.names(), expected, "limit {limit:#x}");
+        let status = if limit == STACK - 32 { 0 } else { STKOF };
+        assert_eq!(running.r(4), status, "limit {limit:#x}");
+    }
+}
