@@ -1,6 +1,6 @@
 //! Notes below a table: why a kernel has no answer, and what went wrong.
 
-use rtmark_model::{Answer, HeldInterval, Key, Provenance, Series, visible};
+use rtmark_model::{Answer, Failure, FailureKind, HeldInterval, Key, Provenance, Series, visible};
 
 use crate::matrix::grouped;
 
@@ -49,10 +49,19 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
         Answer::Measured(_) => None,
         // Without the kernel's name, as several kernels may share the reason.
         Answer::NotApplicable { reason, .. } => Some(("n/a", reason.clone())),
-        Answer::Failed { key, failure } => {
-            let id = format!("{} {}", key.kernel, key.scenario);
-            Some(("FAILED", format!("{id}: {failure}")))
-        }
+        Answer::Failed { key, failure } => Some(("FAILED", failure_note(key, failure))),
+    }
+}
+
+/// Describes a failure. A build fails for many scenarios at once, so the note about it names none of them, and
+/// ends before the command, which stderr shows.
+fn failure_note(key: &Key, failure: &Failure) -> String {
+    let Failure { kind, message, .. } = failure;
+    if matches!(kind, FailureKind::Build | FailureKind::ToolMissing) {
+        let problem = message.split("\n\n").next().unwrap_or_default();
+        format!("{}: {kind}: {problem}", key.kernel)
+    } else {
+        format!("{} {}: {failure}", key.kernel, key.scenario)
     }
 }
 

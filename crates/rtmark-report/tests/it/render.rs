@@ -108,6 +108,25 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
+fn a_failed_build_is_one_note_for_all_its_scenarios() {
+    let failed = |scenario, kind| Answer::Failed {
+        key: key("freertos", scenario),
+        failure: Failure {
+            kind,
+            message: "building freertos failed\nport.c:7: error\n\ncommand: make".into(),
+            hint: "correct it".into(),
+            console: String::new(),
+        },
+    };
+    let failures = |kind| ["thread.yield", "queue.handover"].map(|scenario| failed(scenario, kind));
+    let text = plain(&rtmark_report::table(&failures(FailureKind::Build), 100));
+    let note = "[1] freertos: the firmware was not built: building freertos failed port.c:7: error\n";
+    assert!(text.contains(note) && !text.contains("[2]"), "{text}");
+    let text = plain(&rtmark_report::table(&failures(FailureKind::Fault), 100));
+    assert!(text.contains("[2] freertos queue.handover: the firmware faulted"), "{text}");
+}
+
+#[test]
 fn the_table_shows_the_expected_text() {
     let styled = rtmark_report::table(&answers(), 100);
     let text = plain(&styled);
