@@ -9,6 +9,7 @@ use clap::Args;
 use rtmark_firmware::{BuildSystem, MissingTool, Tool, Tree, tools_for};
 use rtmark_qemu::Emulator;
 use rtmark_runner::{machines, socs};
+use rtmark_sim::CoreKind;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -16,10 +17,10 @@ use crate::exit::Exit;
 use crate::output;
 use crate::sources::{self, BuildPlace};
 
-/// Check for required tools, and show how to install missing ones
+/// Check for the tools that Cortex-M firmware needs, and show how to install missing ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark doctor                              exits with code 13 if something is missing
+  rtmark doctor                              exits with code 13 if a tool for Cortex-M is missing
   rtmark doctor --fix                        install what needs no password
   rtmark doctor --firmware ~/rtmark/firmware")]
 pub struct Arguments {
@@ -38,12 +39,12 @@ pub struct Arguments {
 /// Installs the missing tools that can be installed without a prompt.
 fn fix() -> Result<(), CliError> {
     let here = Path::new(".");
-    let missing: BTreeSet<String> = all_tools()?
+    let missing = tools_of(CoreKind::is_cortex_m)?
         .into_iter()
         .filter_map(|tool| Some(tool.version(here).err()?.install))
-        .filter_map(|install| without_password(&install, is_root()))
         .collect();
-    for command in missing {
+    let root = is_root();
+    for command in joined(missing).iter().filter_map(|install| without_password(install, root)) {
         output::say(format!("running: {command}"));
         let mut words = command.split(' ');
         let ended = Command::new(words.next().unwrap_or_default())
@@ -58,6 +59,20 @@ fn fix() -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+const ADD_TARGET: &str = "rustup target add ";
+
+/// Returns commands that install the same, with one command for all Rust targets.
+fn joined(install: BTreeSet<String>) -> BTreeSet<String> {
+    let (targets, mut others): (BTreeSet<_>, BTreeSet<_>) =
+        install.into_iter().partition(|command| command.starts_with(ADD_TARGET));
+    if !targets.is_empty() {
+        let names: Vec<_> =
+            targets.iter().filter_map(|command| command.strip_prefix(ADD_TARGET)).collect();
+        others.insert(format!("{ADD_TARGET}{}", names.join(" ")));
+    }
+    others
 }
 
 /// Returns the command that installs something without a prompt, if there is one.
@@ -93,7 +108,8 @@ impl Arguments {
         let mut text = String::new();
         let mut complete = tree.is_ok();
         let mut install = BTreeSet::new();
-        for tool in all_tools()? {
+        let required = tools_of(CoreKind::is_cortex_m)?;
+        for &tool in &required {
             match tool.version(folder) {
                 Ok(version) => {
                     let _ = writeln!(text, "ok       {}: {version}", tool.name());
@@ -104,6 +120,15 @@ impl Arguments {
                     install.insert(missing.install);
                 }
             }
+        }
+        for tool in tools_of(|core| !core.is_cortex_m())?.difference(&required) {
+            let _ = match tool.version(folder) {
+                Ok(version) => writeln!(text, "ok       {}: {version}", tool.name()),
+                Err(MissingTool { tool, problem, install }) => writeln!(
+                    text,
+                    "optional {tool}: {problem}; only cores other than Cortex-M need it: {install}"
+                ),
+            };
         }
         // Clang is optional: only `--compiler clang` needs it.
         let _ = match Tool::Clang.version(folder) {
@@ -154,7 +179,7 @@ impl Arguments {
         }
         if !install.is_empty() {
             text.push_str("\nTo install what is missing (or try `rtmark doctor --fix`):\n");
-            for command in install {
+            for command in joined(install) {
                 let _ = writeln!(text, "  {command}");
             }
         }
@@ -168,10 +193,10 @@ fn emulators() -> Result<BTreeSet<Emulator>, CliError> {
     Ok(machines::builtin()?.into_iter().map(|file| file.machine.emulator).collect())
 }
 
-/// Returns the tools that any kernel needs on any built-in soc.
-fn all_tools() -> Result<BTreeSet<Tool>, CliError> {
+/// Returns the tools that any kernel needs on the built-in socs whose core is of some kind.
+fn tools_of(is_meant: impl Fn(CoreKind) -> bool) -> Result<BTreeSet<Tool>, CliError> {
     let mut tools = BTreeSet::new();
-    for file in socs::builtin()? {
+    for file in socs::builtin()?.into_iter().filter(|file| is_meant(file.soc.core)) {
         for build in [BuildSystem::Make, BuildSystem::Cargo] {
             tools.extend(tools_for(build, file.soc.core.name()));
         }
@@ -193,5 +218,20 @@ mod tests {
         let target = "rustup target add thumbv6m-none-eabi";
         assert_eq!(without_password(target, false).as_deref(), Some(target));
         assert_eq!(without_password("install Rust from https://rustup.rs", true), None);
+    }
+
+    #[test]
+    fn rust_targets_are_added_by_one_command() {
+        let commands =
+            ["install Rust", "rustup target add b", "rustup target add a"].map(String::from);
+        let joined: Vec<_> = joined(commands.into()).into_iter().collect();
+        assert_eq!(joined, ["install Rust", "rustup target add a b"]);
+    }
+
+    #[test]
+    fn only_cortex_m_is_required() {
+        let required = tools_of(CoreKind::is_cortex_m).expect("the built-in socs are valid");
+        assert!(required.contains(&Tool::ArmGcc) && required.contains(&Tool::Cargo));
+        assert!(!required.contains(&Tool::RiscvGcc));
     }
 }
