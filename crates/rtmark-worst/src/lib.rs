@@ -66,7 +66,6 @@
 //! Findings are exact for the path that a program takes. They are not a bound over all inputs. Inside
 //! an instruction that gives way to interrupts, or that reads what is pending, each point is examined
 //! separately. If a handler begins sooner than the core allows, the search ends with an error.
-//! an error.
 
 mod alone;
 mod border;
