@@ -189,4 +189,32 @@ mod tests {
         assert_eq!(chain(at(CoreBus::Code, 2)).through, 8);
         assert_eq!(chain(at(CoreBus::Code, 2)).refilled(), 3);
     }
+
+    #[test]
+    fn wait_states_of_each_memory_lengthen_their_part() {
+        let stack = |waits| at(CoreBus::System, waits);
+        // The frame's eight words wait one cycle each; the vector and the handler are behind them.
+        let slow_stack = EntryBuses {
+            stack: stack(1),
+            vector: at(CoreBus::Code, 0),
+            handler: CoreBus::Code,
+            code_free: 0,
+        };
+        assert_eq!(enter(&slow_stack), EntryTiming { through: 9 + 8, asked: 2 });
+        assert_eq!(leave(stack(1), CoreBus::Code), EntryTiming { through: 9 + 8, asked: 3 });
+        // A vector in the stack's memory is read in the frame's sixth cycle, and holds up its stores.
+        let beside = entry(at(CoreBus::System, 2), CoreBus::Code, 0);
+        assert_eq!(beside, EntryTiming { through: 9 + 2 + 2, asked: 5 + 2 + 1 });
+        // One that comes after the frame is waited for.
+        let late = entry(at(CoreBus::Code, 12), CoreBus::Code, 0);
+        assert_eq!((late, late.refilled()), (EntryTiming { through: 14, asked: 14 }, 0));
+    }
+
+    #[test]
+    fn code_in_the_stacks_memory_finds_the_prefetch_queue_full() {
+        let entered = entry(at(CoreBus::System, 0), CoreBus::System, 0);
+        assert_eq!((entered.asked, entered.refilled()), (17 - 12, 12));
+        let left = leave(at(CoreBus::System, 0), CoreBus::System);
+        assert_eq!((left.asked, left.refilled()), (0, 12));
+    }
 }

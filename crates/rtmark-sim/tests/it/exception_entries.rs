@@ -1,7 +1,7 @@
 //! Exception entries at their limits: vectors, stacks, and memories that wait.
 //! Sections are those of DDI 0403 (ARMv7-M) unless another manual is named.
 
-use rtmark_sim::{CoreKind, Cycles, Soc};
+use rtmark_sim::{CoreKind, Cycles, Soc, Stop};
 
 use crate::support::*;
 
@@ -91,5 +91,78 @@ fn a_frame_may_end_at_the_stack_limit() {
         assert_eq!(running.names(), expected, "limit {limit:#x}");
         let status = if limit == STACK - 32 { 0 } else { STKOF };
         assert_eq!(running.r(4), status, "limit {limit:#x}");
+    }
+}
+
+#[test]
+fn nmi_without_a_vector_locks_up() {
+    // B1.5.12: a vector read for NMI or HardFault that fails leads to lockup, any other to HardFault.
+    let mut firmware = Firmware::new();
+    firmware.store(VTOR, 0x1000_0000).mark("nmi").store(ICSR, 1 << 31).nops(8).forever();
+    firmware.handler(3).mark("hard fault").forever();
+    let mut running = firmware.on(CoreKind::CortexM3);
+    let stop = running.run(300);
+    assert!(matches!(stop, Stop::Lockup(_)), "{stop:?}");
+}
+
+/// Cycles from the beginning of a program to its handler of interrupt 0, which a store of `value` to ISPR
+/// and, if given, a signal in some cycle make pending.
+fn pended(core: CoreKind, value: u32, signal: Option<u64>) -> Option<(u64, u64)> {
+    let mut firmware = Firmware::new();
+    firmware.enable(1).set(0, NVIC_ISPR).set(1, value).nops(8).mark("store").op(&[0x6001]);
+    firmware.nops(60).forever();
+    firmware.handler(16).mark("handler").nops(60).op(&[BX_LR]);
+    let mut running = firmware.on(core);
+    if let Some(cycle) = signal {
+        running.machine.pend_interrupt(0, Cycles(cycle));
+    }
+    running.run(120);
+    let handler = running.passed.iter().find(|mark| mark.0 == "handler")?;
+    let store = running.passed.iter().find(|mark| mark.0 == "store").map_or(0, |mark| mark.1);
+    Some((store, handler.1))
+}
+
+#[test]
+fn a_store_makes_its_interrupt_pending_in_its_data_phase() {
+    // A CC2650's programs execute the instructions that enter the execute stage in the two cycles after the
+    // store's data phase; the frame's nine cycles follow. Other cores take the interrupt at the end of the
+    // instruction after the store.
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F] {
+        let (store, handler) = pended(core, 1, None).expect("it was requested");
+        assert_eq!(handler - store, 1 + 1 + 2 + 9, "{core}");
+    }
+}
+
+#[test]
+fn whichever_request_comes_first_is_served() {
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F] {
+        let (store, alone) = pended(core, 1, None).expect("it was requested");
+        for cycle in store - 6..store + 8 {
+            let (_, signalled) = pended(core, 0, Some(cycle)).expect("it was signalled");
+            let (_, both) = pended(core, 1, Some(cycle)).expect("requested twice");
+            assert_eq!(both, alone.min(signalled), "{core}: signalled in cycle {cycle}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_cleared_on_its_way_does_not_take_others_along() {
+    // B3.4.5: ICPR clears what it names.
+    for &core in CoreKind::CORTEX_M {
+        let mut firmware = Firmware::new();
+        firmware.enable(3).set(0, NVIC_ISPR).set(1, 3).set(2, NVIC_ISPR + 0x80).set(3, 1);
+        // str r1, [r0]; str r3, [r2]
+        firmware
+            .op(&[CPSID_I, 0x6001, 0x6013])
+            .nops(8)
+            .op(&[CPSIE_I])
+            .nops(8)
+            .mark("end")
+            .forever();
+        firmware.handler(16).mark("first").op(&[BX_LR]);
+        firmware.handler(17).mark("second").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.run(300);
+        assert_eq!(running.names(), ["second", "end"], "{core}");
     }
 }

@@ -72,9 +72,14 @@ fn an_invalid_return_chains_to_its_fault() {
 #[test]
 fn faultmask_is_cleared_by_returns_except_from_nmi() {
     // B1.4.3: a return from any exception except NMI clears FAULTMASK.
-    for &core in MAINLINE {
+    for (&core, priority) in MAINLINE.iter().flat_map(|core| [(core, 0), (core, 0x4000_0000)]) {
         let mut firmware = Firmware::new();
-        firmware.op(&[0xDF00]).mrs(4, FAULTMASK).store(ICSR, NMIPENDSET).nops(4);
+        firmware
+            .store(SHPR2, priority)
+            .op(&[0xDF00])
+            .mrs(4, FAULTMASK)
+            .store(ICSR, NMIPENDSET)
+            .nops(4);
         firmware.mrs(5, FAULTMASK).mark("end").forever();
         firmware.handler(11).op(&[CPSID_F]).mrs(6, FAULTMASK).op(&[BX_LR]);
         // At a priority of -2 FAULTMASK cannot be set; what was set before stays.

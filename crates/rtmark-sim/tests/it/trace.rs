@@ -66,6 +66,31 @@ fn the_profiling_counters_classify_cycles() {
 }
 
 #[test]
+fn tail_chains_are_counted_as_exceptions() {
+    // DDI 0337, 5.2: six cycles from one handler to the next, without a frame.
+    for &core in MAINLINE {
+        let overhead = if core == CoreKind::CortexM33 { 11 + 9 } else { 9 + 9 };
+        let mut firmware = counting(|firmware| {
+            firmware.store(SHPR2, 0).op(&[0xDF00]);
+        });
+        firmware.handler(11).store(ICSR, 1 << 28).nops(8).op(&[BX_LR]);
+        firmware.handler(14).op(&[BX_LR]);
+        let [_, _, exceptions, ..] = counts(&firmware, core);
+        assert_eq!(exceptions, overhead + 6, "{core}: a return that finds PendSV pending");
+
+        let mut firmware = counting(|firmware| {
+            firmware.op(&[0xDF00]);
+        });
+        // mov r0, lr; movs r1, #2; orrs r0, r1; bx r0: HardFault, whose handler returns properly
+        firmware.handler(11).op(&[0x4670, 0x2102, 0x4308, 0x4700]);
+        // movs r1, #2; mov r0, lr; bics r0, r1; bx r0
+        firmware.handler(3).op(&[0x2102, 0x4670, 0x4388, 0x4700]);
+        let [_, _, exceptions, ..] = counts(&firmware, core);
+        assert_eq!(exceptions, overhead + 6, "{core}: an invalid return");
+    }
+}
+
+#[test]
 fn sleep_is_counted_as_sleep() {
     for &core in MAINLINE {
         let mut firmware = counting(|firmware| {

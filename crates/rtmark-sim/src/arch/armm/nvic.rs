@@ -394,4 +394,135 @@ mod tests {
         assert_eq!(set.word(48), 1);
         assert_eq!(set.iter().collect::<Vec<_>>(), [16, 47, 48]);
     }
+
+    fn set_of(members: &[u16]) -> ExceptionSet {
+        let mut set = ExceptionSet::default();
+        for &member in members {
+            set.set(member, true);
+        }
+        set
+    }
+
+    #[test]
+    fn sets_hold_any_of_256_exceptions() {
+        // Pairs with the same bit in different words among them.
+        const SOME: &[u16] = &[5, 16, 40, 63, 69, 80, 133, 170, 192, 197, 255];
+        for (&a, &b) in SOME.iter().flat_map(|a| SOME.iter().map(move |b| (a, b))) {
+            let (one, both) = (set_of(&[a]), set_of(&[a, b]));
+            let members: Vec<_> = if a < b { vec![a, b] } else { vec![b, a] };
+            assert!(!both.is_empty() && both.contains(a) && both.contains(b), "{a} {b}");
+            assert_eq!(
+                both.difference(one),
+                if a == b { ExceptionSet::default() } else { set_of(&[b]) }
+            );
+            assert_eq!(both.intersection(set_of(&[b])), set_of(&[b]), "{a} {b}");
+            assert_eq!(one.single(), (a < 64).then_some(a), "{a}");
+            if a != b {
+                assert_eq!(both.iter().collect::<Vec<_>>(), members);
+                assert_eq!(both.single(), None, "{a} {b}");
+                assert!(one.intersection(set_of(&[b])).is_empty(), "{a} {b}");
+                assert_eq!(set_of(&[3, a, b]).single(), None, "{a} {b}");
+            }
+            let mut left = both;
+            left.set(b, false);
+            assert_eq!(left.contains(a), a != b, "{a} {b}");
+        }
+        assert!(ExceptionSet::default().is_empty());
+    }
+
+    #[test]
+    fn registers_show_words_that_begin_anywhere() {
+        for first in (16..256).step_by(32) {
+            let shown: Vec<u16> =
+                (0..32).filter(|bit| bit % 3 == 0).map(|bit| first + bit).collect();
+            let held: Vec<u16> = shown.iter().copied().filter(|&member| member < 256).collect();
+            let expected = held.iter().fold(0, |word, &member| word | 1u32 << (member - first));
+            assert_eq!(set_of(&held).word(first), expected, "from {first}");
+        }
+    }
+
+    #[test]
+    fn external_interrupts_are_those_from_16_on() {
+        let mut nvic = Nvic::new(240, 8);
+        nvic.enable(USAGE_FAULT, true);
+        assert!(!nvic.enables_interrupts());
+        for pair in [[16, 64], [64, 128], [128, 192], [17, 255]] {
+            for exception in pair {
+                nvic.enable(exception, true);
+                assert!(nvic.enables_interrupts(), "{exception}");
+            }
+            for exception in pair {
+                nvic.enable(exception, false);
+            }
+            assert!(!nvic.enables_interrupts(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn pending_changes_once_and_stays_while_the_input_is_high() {
+        // DDI 0403, B3.4.1.
+        let mut nvic = Nvic::new(8, 4);
+        assert!(nvic.pend(16, true) && !nvic.pend(16, true));
+        assert!(nvic.pend(16, false) && !nvic.pend(16, false));
+        assert!(!nvic.pend(24, true), "the soc has eight");
+        nvic.drive(16, true);
+        assert!(nvic.pend(16, true));
+        assert!(!nvic.pend(16, false) && nvic.pending().contains(16));
+        nvic.activate(16);
+        nvic.set_active(16, false);
+        assert!(nvic.pending().contains(16), "its handler has returned");
+        nvic.pend(17, true);
+        nvic.activate(17);
+        nvic.set_active(17, false);
+        assert!(!nvic.pending().contains(17), "its input is low");
+        nvic.withdraw(16);
+        nvic.set_active(16, false);
+        assert!(!nvic.pending().contains(16), "it was not active");
+        nvic.set_active(16, true);
+        assert!(!nvic.pending().contains(16), "nothing has returned");
+    }
+
+    #[test]
+    fn priorities_belong_to_exceptions_from_memmanage_on() {
+        // DDI 0403, B1.5.4: the priorities of NMI and HardFault are fixed.
+        let mut nvic = Nvic::new(8, 4);
+        for (exception, shown) in
+            [(NMI, 0), (HARD_FAULT, 0), (MEM_MANAGE, 0xF0), (23, 0xF0), (24, 0)]
+        {
+            nvic.set_priority(exception, 0xFF);
+            assert_eq!(nvic.priority_register(exception), shown, "{exception}");
+        }
+        assert_eq!([NMI, HARD_FAULT].map(|exception| nvic.priority_of(exception)), [-2, -1]);
+    }
+
+    #[test]
+    fn each_group_leaves_the_bits_above_it_to_preemption() {
+        // DDI 0403, B1.5.4, table B1-5: PRIGROUP n leaves bits 7 to n + 1.
+        let mut nvic = Nvic::new(8, 8);
+        for group in 0..8 {
+            nvic.group = group;
+            for bit in 0..8 {
+                let expected = if bit > group { 1i16 << bit } else { 0 };
+                assert_eq!(nvic.group_of(1 << bit), expected, "group {group}, bit {bit}");
+            }
+            assert_eq!(nvic.group_of(-1), -1);
+            assert_eq!(nvic.group_of(THREAD_PRIORITY), THREAD_PRIORITY);
+        }
+        // BASEPRI is grouped, too (B1.4.3).
+        nvic.group = 5;
+        let priority = |basepri| nvic.execution_priority(Masks { basepri, ..Masks::default() });
+        assert_eq!([0x7F, 0x80, 0xBF, 0xC0].map(priority), [0x40, 0x80, 0x80, 0xC0]);
+    }
+
+    #[test]
+    fn what_is_pending_precedes_a_less_urgent_exception() {
+        let mut nvic = Nvic::new(8, 4);
+        for (exception, priority) in [(16, 0x40), (17, 0x80), (18, 0x80)] {
+            nvic.enable(exception, true);
+            nvic.set_priority(exception, priority);
+        }
+        assert_eq!(nvic.first_pending_with(17), 17);
+        nvic.pend(17, true);
+        assert_eq!([16, 17, 18].map(|exception| nvic.first_pending_with(exception)), [16, 17, 17]);
+    }
 }
