@@ -198,9 +198,8 @@ impl State {
 
     /// Stores a part of a frame.
     pub(crate) fn store_frame(&mut self, to: u32, words: &[u32]) -> Done {
-        if !self.protected
-            && let Some(frame) = self.bus.ram_words_mut(to, words.len() as u32)
-        {
+        // While accesses are checked, the main RAM is closed to this.
+        if let Some(frame) = self.bus.ram_words_mut(to, words.len() as u32) {
             for (stored, word) in frame.iter_mut().zip(words) {
                 *stored = word.to_le_bytes();
             }
@@ -216,9 +215,7 @@ impl State {
     /// Loads a part of a frame. This costs nothing by itself, because the time of the return covers it.
     pub(crate) fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
         let mut words = [0; N];
-        if !self.protected
-            && let Some(frame) = self.bus.ram_words(from, N as u32)
-        {
+        if let Some(frame) = self.bus.ram_words(from, N as u32) {
             for (word, stored) in words.iter_mut().zip(frame) {
                 *word = u32::from_le_bytes(*stored);
             }

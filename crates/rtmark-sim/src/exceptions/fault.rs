@@ -197,7 +197,8 @@ impl State {
     ) -> Result<(), Stop> {
         self.system.hard_fault_status |= VECTTBL;
         let report = self.report(FaultKind::Vector, Some(address), self.cpu.pc);
-        if matches!(exception, NMI | HARD_FAULT) || self.execution_priority() < 0 {
+        // Nothing else is taken at a negative priority.
+        if matches!(exception, NMI | HARD_FAULT) {
             return Err(Stop::Lockup(report));
         }
         if self.fault_policy == FaultPolicy::Stop {
