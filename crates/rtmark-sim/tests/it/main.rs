@@ -14,6 +14,7 @@ mod debug;
 mod exception_entries;
 mod exception_returns;
 mod exceptions;
+mod fault_status;
 mod faults;
 mod float_stacking;
 mod give_way;
