@@ -210,3 +210,46 @@ fn sleep_on_exit_needs_the_last_active_exception() {
         assert!(!running.machine.is_asleep(), "{core}: SVCall is still active");
     }
 }
+
+#[test]
+fn privileged_threads_are_returned_to_with_privilege() {
+    // B1.5.8 (PopStack): the frame is loaded with the thread's own privilege.
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F] {
+        let mut firmware = Firmware::new();
+        firmware.region(0, 0, 0x4000, 3, 0).region(1, RAM, 0x4000, 1, 0).store(MPU_CTRL, 1);
+        firmware.op(&[0xDF00]).mark("end").forever();
+        firmware.handler(11).op(&[BX_LR]);
+        firmware.handler(3).mark("fault").forever();
+        let mut running = firmware.on(core);
+        running.run(300);
+        assert_eq!(running.names(), ["end"], "{core}");
+    }
+}
+
+#[test]
+fn cores_without_an_fpu_refuse_returns_to_extended_frames() {
+    // B1.5.8: EXC_RETURN[4] is a one without the floating-point extension.
+    for core in [CoreKind::CortexM0, CoreKind::CortexM0Plus, CoreKind::CortexM3, CoreKind::CortexM4]
+    {
+        let mut firmware = Firmware::new();
+        firmware.op(&[0xDF00]).mark("end").forever();
+        // movs r1, #16; mov r0, lr; bics r0, r1; bx r0
+        firmware.handler(11).op(&[0x2110, 0x4670, 0x4388, BX_R0]);
+        firmware.handler(3).mark("fault").forever();
+        let mut running = firmware.on(core);
+        running.run(300);
+        assert_eq!(running.names(), ["fault"], "{core}");
+    }
+}
+
+#[test]
+fn threads_without_floating_point_return_without_it() {
+    // B1.5.8 (PopStack): CONTROL.FPCA is the inverse of EXC_RETURN[4], whatever the handler has used.
+    let mut firmware = Firmware::new();
+    firmware.fpu().op(&[0xDF00]).mrs(4, CONTROL).mark("end").forever();
+    firmware.handler(11).op(&[0xEE30, 0x0A00]).mrs(5, CONTROL).op(&[BX_LR]); // vadd s0, s0, s0
+    let mut running = firmware.on(CoreKind::CortexM4F);
+    running.run(300);
+    assert_eq!(running.names(), ["end"]);
+    assert_eq!((running.r(5) & 4, running.r(4) & 4), (4, 0));
+}

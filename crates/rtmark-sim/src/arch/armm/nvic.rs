@@ -483,6 +483,21 @@ mod tests {
     }
 
     #[test]
+    fn exceptions_on_their_way_to_the_core_are_not_taken() {
+        let mut nvic = Nvic::new(8, 4);
+        nvic.enable(16, true);
+        assert!(!nvic.has_arrived(16));
+        nvic.pend(16, true);
+        nvic.send(16);
+        assert_eq!((nvic.has_arrived(16), nvic.exception_to_take(Masks::default())), (false, None));
+        nvic.arrive(16);
+        assert_eq!(
+            (nvic.has_arrived(16), nvic.exception_to_take(Masks::default())),
+            (true, Some(16))
+        );
+    }
+
+    #[test]
     fn priorities_belong_to_exceptions_from_memmanage_on() {
         // DDI 0403, B1.5.4: the priorities of NMI and HardFault are fixed.
         let mut nvic = Nvic::new(8, 4);
@@ -492,7 +507,8 @@ mod tests {
             nvic.set_priority(exception, 0xFF);
             assert_eq!(nvic.priority_register(exception), shown, "{exception}");
         }
-        assert_eq!([NMI, HARD_FAULT].map(|exception| nvic.priority_of(exception)), [-2, -1]);
+        let fixed = [1, NMI, HARD_FAULT].map(|exception| nvic.priority_of(exception));
+        assert_eq!(fixed, [-3, -2, -1]);
     }
 
     #[test]
