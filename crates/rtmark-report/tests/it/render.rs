@@ -120,7 +120,8 @@ fn a_failed_build_is_one_note_for_all_its_scenarios() {
     };
     let failures = |kind| ["thread.yield", "queue.handover"].map(|scenario| failed(scenario, kind));
     let text = plain(&rtmark_report::table(&failures(FailureKind::Build), 100));
-    let note = "[1] freertos: the firmware was not built: building freertos failed port.c:7: error\n";
+    let note =
+        "[1] freertos: the firmware was not built: building freertos failed port.c:7: error\n";
     assert!(text.contains(note) && !text.contains("[2]"), "{text}");
     let text = plain(&rtmark_report::table(&failures(FailureKind::Fault), 100));
     assert!(text.contains("[2] freertos queue.handover: the firmware faulted"), "{text}");
