@@ -1,5 +1,5 @@
 // The page: the choice of chip and image, the session that runs it, and the moment on display.
-import { get, formatTime, grouped, hex, parseNumber } from "./format.js";
+import { get, formatTime, grouped, hex, interruptName, parseNumber } from "./format.js";
 import * as moment from "./moment.js";
 import { Session, fetchOk, loadSimulator } from "./session.js";
 import * as survey from "./survey.js";
@@ -154,7 +154,7 @@ const restart = async (cycle) => {
   moment.forget();
   survey.forget();
   get("pended").hidden = !loaded.pend;
-  if (loaded.pend) get("pended-text").textContent = `Interrupt ${loaded.pend.interrupt} becomes pending in cycle ${grouped(loaded.pend.at)}.`;
+  if (loaded.pend) get("pended-text").textContent = `In cycle ${grouped(loaded.pend.at)}, ${interruptName(loaded.pend.interrupt)} becomes pending.`;
   setStatus("Loading.");
   const handle = handlers(() => (cycle === undefined ? continueRun() : session.go(cycle)));
   const created = new Session((event) => handle[event.event]?.(event));
@@ -285,7 +285,8 @@ const start = async () => {
   acceptDrops();
   worst.connect(openIn, showWithInterrupt, go);
   if (!sample.value) return;
-  const pend = (link.get("pend") ?? "").split(",").map(parseNumber);
+  const parse = (text, index) => (index === 0 && /^-[12]$/.test(text) ? Number(text) : parseNumber(text));
+  const pend = (link.get("pend") ?? "").split(",").map(parse);
   const [interrupt, priority, at] = pend;
   const cycle = parseNumber(link.get("cycle") ?? "");
   await load({

@@ -80,6 +80,11 @@ pub trait Controlled: CoreModel + Roles {
         self.state().watches().masking.settled
     }
 
+    /// On cores without BASEPRI there is none.
+    fn most_urgent_basepri(&self) -> Option<u8> {
+        self.state().watches().masking.basepri
+    }
+
     fn mask(&self) -> Option<Blocker>;
 
     fn priority_blocker(&self, priority: u8) -> Option<Blocker>;

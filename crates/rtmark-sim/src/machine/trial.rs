@@ -12,6 +12,15 @@ use crate::state::stop::Stop;
 use crate::state::{Blocker, Irq};
 
 impl Machine {
+    /// Returns whether the soc has an interrupt.
+    pub fn has_interrupt(&self, interrupt: impl Into<Irq>) -> bool {
+        let soc = self.soc();
+        match interrupt.into().external() {
+            Some(external) => external < soc.interrupts,
+            None => soc.core.is_cortex_m(),
+        }
+    }
+
     /// Enables an interrupt at a priority, as a debugger would, and returns whether the soc has it. Priority
     /// bits that the soc lacks are ignored.
     pub fn arm_interrupt(&mut self, interrupt: impl Into<Irq>, priority: u8) -> bool {

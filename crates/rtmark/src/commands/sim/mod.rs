@@ -31,7 +31,7 @@ mod values;
 
 pub use snapshot::keep_moment;
 use values::{Dump, Pend, Place, Setting, When};
-pub use values::{cycles, number, time};
+pub use values::{cycles, irq, number, time};
 
 /// The file name that means stdout.
 const NO_FILE: &str = "-";
@@ -122,7 +122,7 @@ pub struct Arguments {
     /// --set 0x20000000=1.
     #[arg(long, value_name = "REG=VALUE", value_parser = values::setting)]
     set: Vec<Setting>,
-    /// Make external interrupt N pending in this cycle; may be repeated
+    /// Make an interrupt pending in this cycle: external interrupt N, SysTick or PendSV; may be repeated
     #[arg(long, value_name = "N@CYCLE", value_parser = values::pend)]
     irq: Vec<Pend>,
     /// End the run at the first access to a peripheral register without a model
