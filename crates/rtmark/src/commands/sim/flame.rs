@@ -62,7 +62,7 @@ mod tests {
         assert!(svg.contains("<title>b (100 cycles, 25.00%; 0.00%)</title>"), "{svg}");
         assert!(svg.contains("red: more cycles"), "{svg}");
         let same = drawn(&["main;a 300"], Some("main;a 300"));
-        assert!(same.contains("<title>a (300 cycles, 100%; 0.00%)</title>"), "{same}");
+        assert!(same.contains("<title>a (300 cycles, 100.00%; 0.00%)</title>"), "{same}");
     }
 
     #[test]
