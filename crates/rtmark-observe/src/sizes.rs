@@ -174,15 +174,14 @@ fn variable_files(elf: &[u8]) -> HashMap<u64, String> {
                 continue;
             };
             // A definition may leave that to its declaration.
-            let declared = match entry.attr_value(gimli::DW_AT_specification) {
-                Some(AttributeValue::UnitRef(at)) => {
-                    unit.entry(at).ok().and_then(|at| at.attr_value(gimli::DW_AT_decl_file))
-                }
-                _ => entry.attr_value(gimli::DW_AT_decl_file),
+            let declaration = match entry.attr_value(gimli::DW_AT_specification) {
+                Some(AttributeValue::UnitRef(at)) => unit.entry(at).ok(),
+                _ => None,
             };
-            let path = declared
-                .and_then(|index| index.udata_value())
-                .and_then(|index| path_of(&dwarf, &unit, program.header(), index));
+            let declared = entry.attr_value(gimli::DW_AT_decl_file);
+            let declared = declared.or_else(|| declaration?.attr_value(gimli::DW_AT_decl_file));
+            let Some(AttributeValue::FileIndex(index)) = declared else { continue };
+            let path = path_of(&dwarf, &unit, program.header(), index);
             files.extend(path.map(|path| (address, path)));
         }
     }
@@ -210,7 +209,8 @@ fn path_of<R: Reader>(
     Some(visible(path.strip_prefix("./").unwrap_or(&path).as_bytes()))
 }
 
-/// Returns the crate that a symbol belongs to by its source file or name, or else the file's folder.
+/// Returns the crate that a symbol belongs to by its source file or name, or else the file's folder and the
+/// one around it.
 fn crate_of(file: Option<&str>, symbol: &str) -> String {
     let parts: Vec<_> = file.unwrap_or_default().split(['/', '\\']).collect();
     let after = |folders: &[&str]| {
@@ -232,11 +232,18 @@ fn crate_of(file: Option<&str>, symbol: &str) -> String {
         let end = path.find("::").unwrap_or(path.len());
         return path[..end].trim_start_matches("mut ").to_owned();
     }
-    let folders: Vec<_> = parts.iter().filter(|part| !matches!(**part, "." | ".." | "")).collect();
+    let mut folders: Vec<&str> = Vec::new();
+    for part in parts.iter().filter(|part| !matches!(**part, "." | "")) {
+        match *part {
+            ".." => _ = folders.pop(),
+            part => folders.push(part),
+        }
+    }
     match folders.as_slice() {
         [] => UNKNOWN.to_owned(),
         [_] => ".".to_owned(),
-        [.., folder, _] => (**folder).to_owned(),
+        [folder, _] => (*folder).to_owned(),
+        [.., outer, folder, _] => format!("{outer}/{folder}"),
     }
 }
 
@@ -258,6 +265,8 @@ mod tests {
             ("src/main.rs", "_ZN3app4main17h0123456789abcdefE", "app"),
             ("third-party/tasks.c", "xTaskCreate", "third-party"),
             ("../../../libgcc/libgcc2.c", "__udivmoddi4", "libgcc"),
+            ("/b/x/y/../../libgcc/libgcc2.c", "__udivmoddi4", "b/libgcc"),
+            ("/home/u/zephyr/kernel/sched.c", "z_swap", "zephyr/kernel"),
             ("main.c", "main", "."),
         ] {
             assert_eq!(crate_of(Some(file), symbol), expected, "{file}");
