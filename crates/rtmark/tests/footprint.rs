@@ -247,19 +247,16 @@ fn an_images_memory_is_split_by_symbol_as_nm_does_and_by_file_and_crate() {
             let named = groups.iter().filter(|(key, _)| key.starts_with(name));
             named.map(|(_, (flash, _))| flash).sum::<u64>()
         };
-        match kernel {
-            "freertos" => {
-                assert!(checked > 40, "{checked} symbols");
-                assert!(flash(&files, "third-party/tasks.c") > 1000, "{files:?}");
-                assert!(flash(&crates, "third-party") > flash(&files, "third-party/tasks.c"));
-                // The heap is a variable.
-                let heap = crates.iter().find(|(key, _)| key.starts_with("third-party"));
-                assert!(heap.is_some_and(|(_, (_, ram))| *ram > 1000), "{crates:?}");
-            }
-            _ => {
-                assert!(flash(&crates, "embassy-executor-") > 100, "{crates:?}");
-                assert!(flash(&crates, "core") > 100, "{crates:?}");
-            }
+        if kernel == "freertos" {
+            assert!(checked > 40, "{checked} symbols");
+            assert!(flash(&files, "third-party/tasks.c") > 1000, "{files:?}");
+            assert!(flash(&crates, "third-party") > flash(&files, "third-party/tasks.c"));
+            // The heap is a variable.
+            let heap = crates.iter().find(|(key, _)| key.starts_with("third-party"));
+            assert!(heap.is_some_and(|(_, (_, ram))| *ram > 1000), "{crates:?}");
+        } else {
+            assert!(flash(&crates, "embassy-executor-") > 100, "{crates:?}");
+            assert!(flash(&crates, "core") > 100, "{crates:?}");
         }
     }
 }
