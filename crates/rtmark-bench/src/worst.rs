@@ -18,7 +18,7 @@ pub fn points_per_second(soc: &Soc, elf: &[u8], cycles: u64) -> Result<(f64, f64
     let mut machine = Machine::new(soc);
     machine.load(&Image::from_elf(elf)?)?;
     let question = Question {
-        interrupt: 8,
+        interrupt: 8.into(),
         priority: 0x50,
         windows: vec![Window { from: FROM, to: FROM + cycles }],
         reach: Reach::Entry,

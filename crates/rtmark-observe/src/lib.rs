@@ -13,6 +13,7 @@
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] shows where those of two spans
 //!   differ;
 //! - [`HeldBackRecorder`] lists the intervals in which an interrupt would have been held back;
+//! - [`sizes`] tells which symbols, files and crates an image's flash and RAM belong to;
 //! - [`Stacks`] measures how much of their stacks tasks and interrupts have used.
 //!
 //! ```
@@ -53,6 +54,7 @@ mod members;
 mod place;
 mod profile;
 mod role;
+mod sizes;
 mod stacks;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
@@ -68,4 +70,5 @@ pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
+pub use sizes::{Size, SizeGroup, sizes};
 pub use stacks::{StackKind, StackUse, Stacks, ThreadNames};

@@ -114,7 +114,7 @@ fn add_borders<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, borders: &mut BTreeS
 }
 
 /// Loads the debug information of a file.
-fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a, LittleEndian>>> {
+pub(crate) fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a, LittleEndian>>> {
     let load = |id: SectionId| {
         let section = file.section_by_name(id.name());
         let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();

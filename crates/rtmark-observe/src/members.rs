@@ -1,7 +1,8 @@
 //! Locates the members of C structures by debug information.
 
-use addr2line::gimli::{self, Dwarf, EndianSlice, LittleEndian, SectionId, UnitOffset};
-use object::{Object as _, ObjectSection as _};
+use addr2line::gimli::{self, Dwarf, EndianSlice, LittleEndian, UnitOffset};
+
+use crate::lines::dwarf;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Unit<'a> = gimli::Unit<Slice<'a>>;
@@ -26,12 +27,7 @@ pub fn offset_of(elf: &[u8], structure: &str, member: &str) -> Option<u32> {
 /// The first structure of that name with such a member counts.
 pub fn member_of(elf: &[u8], structure: &str, member: &str) -> Option<Member> {
     let file = object::File::parse(elf).ok()?;
-    let load = |id: SectionId| {
-        let section = file.section_by_name(id.name());
-        let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
-        Ok::<_, gimli::Error>(EndianSlice::new(bytes, LittleEndian))
-    };
-    let dwarf: Dwarf<Slice<'_>> = Dwarf::load(load).ok()?;
+    let dwarf: Dwarf<Slice<'_>> = dwarf(&file)?;
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
         let Ok(unit) = dwarf.unit(header) else { continue };

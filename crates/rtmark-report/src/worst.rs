@@ -40,7 +40,8 @@ pub struct Worst {
     pub(crate) image: String,
     pub(crate) elf_sha256: String,
     pub(crate) timing_model: String,
-    pub(crate) interrupt: u16,
+    /// Below zero, a Cortex-M's own interrupt: CMSIS's numbers.
+    pub(crate) interrupt: i32,
     pub(crate) priority: u8,
     pub(crate) points: u64,
     pub(crate) complete: bool,

@@ -90,7 +90,8 @@ pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
 pub use state::{
-    BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, Landmarks, LoadError,
-    MaskSite, MaskedInterval, Overhead, Register, ThreadStack, UnmappedAddress, Watch, WatchId,
+    BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, Irq, Landmarks, LoadError,
+    MaskSite, MaskedInterval, Overhead, Register, ThreadStack, UnknownIrq, UnmappedAddress, Watch,
+    WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -12,6 +12,9 @@ export const formatTime = (cycles, clock) => {
   return seconds < 1 ? `${(seconds * 1e3).toFixed(3)} ms` : `${seconds.toFixed(3)} s`;
 };
 
+/** Returns the name of an interrupt; a Cortex-M’s own have CMSIS’s numbers. */
+export const interruptName = (number) => ({ "-1": "SysTick", "-2": "PendSV" })[number] ?? `interrupt ${number}`;
+
 /** Parses a decimal or hexadecimal number, with or without separators; returns NaN for other text. */
 export const parseNumber = (text) => {
   const plain = text.replace(/[\s_\u202f]/g, "");

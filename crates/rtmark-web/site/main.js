@@ -1,5 +1,5 @@
 // The page: the choice of chip and image, the session that runs it, and the moment on display.
-import { get, formatTime, grouped, hex, parseNumber } from "./format.js";
+import { get, formatTime, grouped, hex, interruptName, parseNumber } from "./format.js";
 import * as moment from "./moment.js";
 import { Session, fetchOk, loadSimulator } from "./session.js";
 import * as survey from "./survey.js";
@@ -20,6 +20,10 @@ let now = null;
 /** When and at how many instructions the current run to the end began; null if none is running. */
 let run = null;
 let surveyed = 0;
+/** Whether the run is profiled when it has ended. */
+let profileAtEnd = false;
+/** The number of loads begun: an older one gives way to a newer one. */
+let loads = 0;
 
 const maxCycles = () => Math.round((loaded?.rate ?? 1e8) * Number(limit.value));
 const showFigures = ({ cycles, instructions }) => {
@@ -27,6 +31,11 @@ const showFigures = ({ cycles, instructions }) => {
   get("instructions").textContent = grouped(instructions);
   get("clock").textContent = clock ? formatTime(cycles, clock) : "";
   if (document.activeElement !== get("cycle")) get("cycle").value = grouped(cycles);
+};
+/** Shows the speed of a run that is long enough to tell. */
+const showSpeed = ({ instructions }) => {
+  const executed = instructions - (run?.instructions ?? instructions);
+  if (executed > 1e6) get("speed").textContent = (executed / 1e3 / Math.max(performance.now() - run.began, 1)).toFixed(0);
 };
 const enableControls = (enabled) => {
   for (const id of TIME) get(id).disabled = !enabled;
@@ -49,7 +58,6 @@ const remember = () => {
 const endRun = () => {
   run = null;
   get("stop").disabled = true;
-  get("speed").textContent = get("speed").textContent || "–";
 };
 const go = (cycle) => {
   if (!session) return;
@@ -89,20 +97,24 @@ const handlers = (afterLoad) => ({
   progress: (event) => {
     showFigures(event);
     moveSlider(event);
-    if (run) get("speed").textContent = ((event.instructions - run.instructions) / 1e3 / Math.max(performance.now() - run.began, 1)).toFixed(0);
+    showSpeed(event);
   },
   ended: ({ text }) => { now = { ended: text }; },
   moment: (event) => {
     const ended = now?.ended;
     now = event;
     showFigures(event);
+    showSpeed(event);
     moveSlider(event);
     moment.show(event, look);
     worst.reach(event.reached);
     enableControls(true);
     get("survey").hidden = event.reached === 0;
-    if (ended) setStatus(`Ended: ${ended}.`);
-    else if (run) setStatus("Stopped.");
+    if (ended) {
+      setStatus(`Ended: ${ended}.`);
+      if (profileAtEnd) get("survey-form").requestSubmit();
+      profileAtEnd = false;
+    } else if (run) setStatus("Stopped.");
     else setStatus("");
     endRun();
     remember();
@@ -142,7 +154,7 @@ const restart = async (cycle) => {
   moment.forget();
   survey.forget();
   get("pended").hidden = !loaded.pend;
-  if (loaded.pend) get("pended-text").textContent = `Interrupt ${loaded.pend.interrupt} becomes pending in cycle ${grouped(loaded.pend.at)}.`;
+  if (loaded.pend) get("pended-text").textContent = `In cycle ${grouped(loaded.pend.at)}, ${interruptName(loaded.pend.interrupt)} becomes pending.`;
   setStatus("Loading.");
   const handle = handlers(() => (cycle === undefined ? continueRun() : session.go(cycle)));
   const created = new Session((event) => handle[event.event]?.(event));
@@ -150,19 +162,26 @@ const restart = async (cycle) => {
   await openIn(created, loaded.pend);
 };
 
-/** Loads the chosen chip and image. */
-const load = async (pend, cycle) => {
+/** Loads the chosen chip and image, and runs them to a cycle, or to their end. */
+const load = async ({ pend, cycle, profile = false } = {}) => {
   if (!file.files.length && !sample.value) return setStatus("Choose an image, or drop a file here.");
+  loads += 1;
+  const number = loads;
+  profileAtEnd = profile;
   close();
   worst.forget();
+  get("speed").textContent = "–";
   setStatus("Loading.");
   try {
     const image = file.files.length ? file.files[0] : await fetchOk(`images/${chip.value}/${sample.value}.elf`);
     const soc = await (await fetchOk(`socs/${chip.value}.toml`)).text();
     const rate = Number(/^clock_hz\s*=\s*([\d_]+)/m.exec(soc)?.[1].replaceAll("_", "") || 1e8);
-    loaded = { soc, image: new Uint8Array(await image.arrayBuffer()), rate, pend };
+    const bytes = new Uint8Array(await image.arrayBuffer());
+    if (number !== loads) return;
+    loaded = { soc, image: bytes, rate, pend };
     await restart(cycle);
   } catch (error) {
+    if (number !== loads) return;
     close();
     setStatus(error.message);
   }
@@ -178,7 +197,7 @@ const showWithInterrupt = ({ interrupt, priority }, at) => {
 const offerImages = (images) => {
   const previous = sample.value;
   const names = images[chip.value] || [];
-  sample.replaceChildren(new Option("none", ""), ...names.map((name) => new Option(name, name)));
+  sample.replaceChildren(new Option("none", ""), ...names.map((name) => new Option(name.replace("/", ": "), name)));
   sample.value = names.includes(previous) ? previous : "";
 };
 
@@ -254,7 +273,8 @@ const start = async () => {
   for (const id of ["results", "book"]) get(`to-${id}`).hidden = !list[id];
   get("nav").hidden = !list.results && !list.book;
   chip.replaceChildren(...list.socs.map((name) => new Option(name, name)));
-  const link = linkParameters();
+  const unlinked = location.hash === "";
+  const link = unlinked ? new URLSearchParams(list.first) : linkParameters();
   if (list.socs.includes(link.get("chip"))) chip.value = link.get("chip");
   offerImages(list.images);
   if ((list.images[chip.value] || []).includes(link.get("image"))) sample.value = link.get("image");
@@ -265,10 +285,14 @@ const start = async () => {
   acceptDrops();
   worst.connect(openIn, showWithInterrupt, go);
   if (!sample.value) return;
-  const pend = (link.get("pend") ?? "").split(",").map(parseNumber);
+  const parse = (text, index) => (index === 0 && /^-[12]$/.test(text) ? Number(text) : parseNumber(text));
+  const pend = (link.get("pend") ?? "").split(",").map(parse);
   const [interrupt, priority, at] = pend;
-  const wanted = pend.length === 3 && !pend.some(Number.isNaN) ? { interrupt, priority, at } : undefined;
   const cycle = parseNumber(link.get("cycle") ?? "");
-  await load(wanted, Number.isNaN(cycle) ? undefined : cycle);
+  await load({
+    pend: pend.length === 3 && !pend.some(Number.isNaN) ? { interrupt, priority, at } : undefined,
+    cycle: Number.isNaN(cycle) ? undefined : cycle,
+    profile: unlinked,
+  });
 };
 start().catch((error) => setStatus(error.message));

@@ -1,5 +1,5 @@
 // Searches for the worst moment for an interrupt, in a separate worker.
-import { fillTable, get, grouped, hex, link, parseNumber, percent } from "./format.js";
+import { fillTable, get, grouped, hex, interruptName, link, parseNumber, percent } from "./format.js";
 import { curve } from "./pictures.js";
 import { Session } from "./session.js";
 
@@ -53,7 +53,7 @@ const show = (found, see, go) => {
   const chance = found.chance === null ? "" : ` A thousand measurements at random would meet the worst one with ${percent(found.chance, 1)} probability.`;
   const missing = found.missing ? ` At ${grouped(found.missing)} moments the handler did not come in time.` : "";
   get("worst-text").replaceChildren(
-    `Priority 0x${found.priority.toString(16).padStart(2, "0")}: at worst ${grouped(found.worst)} cycles, at best ${grouped(found.least)}, median ${grouped(found.median)}, over ${grouped(found.points)} moments.${missing} The worst one: interrupt ${found.interrupt} becomes pending in cycle `,
+    `Priority 0x${found.priority.toString(16).padStart(2, "0")}: at worst ${grouped(found.worst)} cycles, at best ${grouped(found.least)}, median ${grouped(found.median)}, over ${grouped(found.points)} moments.${missing} The worst one: ${interruptName(found.interrupt)} becomes pending in cycle `,
     link(grouped(found.point), () => see(found, found.point)),
     `${found.interrupted ? `, in ${found.interrupted}` : ""}. Until its handler begins: ${held || "nothing holds it back"}.${chance}`);
   fillTable(get("spots"), found.spots.map((spot) => [grouped(spot.cycles), link(grouped(spot.point), () => see(found, spot.point)), spot.function ?? hex(spot.address), spot.line]), [2, 3]);

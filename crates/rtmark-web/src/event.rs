@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use rtmark_sim::Irq;
 use serde::Serialize;
 
 use crate::look::Moment;
@@ -26,7 +27,7 @@ pub enum Event<'a> {
         /// The number of implemented priority bits, in the upper part of the register.
         priority_bits: u8,
         /// Interrupts with a handler: numbers and names.
-        interrupts: Vec<(u16, String)>,
+        interrupts: Vec<(Irq, String)>,
     },
     /// The program has printed this for the first time.
     Console { text: String },

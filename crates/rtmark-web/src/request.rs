@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rtmark_sim::Irq;
 use serde::Deserialize;
 
 /// The most cycles in one survey or search.
@@ -11,8 +12,8 @@ pub const MAX_CYCLES: u64 = 20_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pend {
-    /// The external interrupt.
-    pub interrupt: u16,
+    /// The interrupt, as CMSIS numbers it.
+    pub interrupt: Irq,
     /// Its priority, as the register holds it.
     pub priority: u8,
     /// The cycle since reset.
@@ -45,7 +46,7 @@ pub enum Ask {
     /// used.
     Survey { from: u64, to: u64, pace: Option<u64> },
     /// Find the worst moment for an interrupt among some cycles.
-    Worst { interrupt: u16, priority: Option<u8>, from: u64, to: u64 },
+    Worst { interrupt: Irq, priority: Option<u8>, from: u64, to: u64 },
 }
 
 /// A request with the data that follows its line.

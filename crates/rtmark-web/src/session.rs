@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rtmark_observe::{ExceptionNames, Lines, Map};
-use rtmark_sim::{Cycles, ExitStatus, Image, Machine, Soc, Stop};
+use rtmark_sim::{Cycles, ExitStatus, Image, Irq, Machine, Soc, Stop};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -184,15 +184,17 @@ impl Session {
 
     /// Returns the interrupts that currently have a handler, with their names; none if the program has
     /// not set its vector table yet.
-    pub fn interrupts(&self) -> Vec<(u16, String)> {
+    pub fn interrupts(&self) -> Vec<(Irq, String)> {
         let machine = &self.present.machine;
         let names = ExceptionNames::new(machine, self.program.image.symbols());
-        (0..machine.soc().interrupts)
-            .filter(|interrupt| {
-                let handler = machine.handler_of(*interrupt);
+        let external = (0..machine.soc().interrupts).map(Irq::from);
+        let all = [Irq::SYSTICK, Irq::PENDSV].into_iter().chain(external);
+        all.filter(|irq| machine.has_interrupt(*irq))
+            .filter(|irq| {
+                let handler = machine.handler_of(*irq);
                 handler.is_ok_and(|handler| machine.peek(handler, 2).len() == 2)
             })
-            .map(|interrupt| (interrupt, names.name(interrupt + 16)))
+            .map(|irq| (irq, names.name(irq.exception())))
             .collect()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rtmark_sim::{Blocker, CoreKind, Machine};
+use rtmark_sim::{Blocker, CoreKind, Irq, Machine};
 use rtmark_worst::{
     Aspect, Case, Control, Findings, Path, PathError, Question, Reach, SLICES, Share, Window,
     search,
@@ -40,7 +40,7 @@ pub struct Spot {
 /// The result of a search.
 #[derive(Debug, Serialize)]
 pub struct Found {
-    interrupt: u16,
+    interrupt: Irq,
     priority: u8,
     from: u64,
     to: u64,
@@ -67,7 +67,7 @@ pub struct Found {
 /// Searches a window and reports the result; the inner error states why it cannot.
 pub fn worst(
     session: &Session,
-    interrupt: u16,
+    interrupt: Irq,
     priority: Option<u8>,
     [from, to]: [u64; 2],
 ) -> io::Result<Result<(), String>> {
@@ -108,7 +108,7 @@ pub fn worst(
 /// Returns the path to be searched. The priority defaults to the program's own.
 fn path(
     start: &Machine,
-    interrupt: u16,
+    interrupt: Irq,
     priority: Option<u8>,
     window: Window,
 ) -> Result<Path, PathError> {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Machine, WatchId};
+use rtmark_sim::{Irq, Machine, WatchId};
 
 use crate::findings::{Answer, Findings, Scale};
 use crate::fork::{Outcome, Unserved, follow};
@@ -39,7 +39,7 @@ pub fn from_boundary(piece: Piece, which: usize) -> (Machine, Window) {
 impl Visitor for SingleVisitor<'_> {
     type Answer = Outcome;
 
-    fn interrupt(&self) -> u16 {
+    fn interrupt(&self) -> Irq {
         self.path.question().interrupt
     }
 

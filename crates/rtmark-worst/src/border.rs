@@ -1,7 +1,7 @@
 //! The borders between pieces: instruction boundaries, and points after a boundary that belong to the
 //! preceding piece.
 
-use rtmark_sim::{Cycles, InternalError, Machine, Register, Stop, TrialOutcome};
+use rtmark_sim::{Cycles, InternalError, Irq, Machine, Register, Stop, TrialOutcome};
 
 /// The cycles before a piece in which instructions are examined for what they may notice. No
 /// instruction notices anything this long after the next boundary.
@@ -58,11 +58,11 @@ pub fn step_copy(machine: &Machine) -> (Machine, u64) {
 /// Returns the last point at which the instruction about to execute may notice an interrupt or give way
 /// to it, possibly after the next boundary: either it reads what is pending, or it is abandoned
 /// although the next instruction could have been entered.
-fn noticed(machine: &mut Machine, interrupt: u16) -> u64 {
-    if let Some(until) = machine.observes_pending_until() {
+fn noticed(machine: &mut Machine, interrupt: Irq) -> u64 {
+    if let Some(until) = machine.observes_pending_until(interrupt) {
         return until.0;
     }
-    if machine.can_observe_pending() || machine.interrupt_blocker(interrupt).is_some() {
+    if machine.can_observe_pending(interrupt) || machine.interrupt_blocker(interrupt).is_some() {
         return 0;
     }
     let (now, delay) = (machine.cycles().0, machine.interrupt_delay());
@@ -81,7 +81,7 @@ fn noticed(machine: &mut Machine, interrupt: u16) -> u64 {
 /// Advances to the first boundary at or after a cycle, and records the last point at which instructions
 /// begun before that boundary may notice each of the interrupts. Returns whether there is such a
 /// boundary.
-pub fn reach(machine: &mut Machine, cycle: u64, interrupts: [u16; 2], last: &mut [u64; 2]) -> bool {
+pub fn reach(machine: &mut Machine, cycle: u64, interrupts: [Irq; 2], last: &mut [u64; 2]) -> bool {
     let near = cycle.saturating_sub(BEFORE);
     if machine.cycles().0 < near && machine.run(Cycles(near)) != Stop::Limit {
         return false;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Blocker, Cycles, Interrupted, Machine, Observer, Register, Stop, WatchId};
+use rtmark_sim::{Blocker, Cycles, Interrupted, Irq, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::held::merged;
@@ -67,7 +67,7 @@ pub enum Unserved {
 
 impl Unserved {
     /// Determines it from a machine whose run has stopped.
-    pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
+    pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: Irq) -> Self {
         match stop {
             Stop::Limit => Self::Late,
             _ => Self::Ended(machine.interrupt_blocker(interrupt).map(merged)),
@@ -206,7 +206,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         };
     }
     let until = Cycles(at.saturating_add(path.question().patience));
-    let exception = path.question().interrupt + 16;
+    let exception = path.question().interrupt.exception();
     let mut entry = Entry { path, exception, at, back: None };
     // However the run ends, whatever has not happened by then counts as missing.
     let stop = copy.run_observed(until, &mut entry);

@@ -7,7 +7,7 @@
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Cycles, Machine, Register};
+use rtmark_sim::{Cycles, Irq, Machine, Register};
 
 use crate::alone::from_boundary;
 use crate::findings::{Aspect, Case, Findings, Scale};
@@ -119,7 +119,7 @@ impl EarlierVisitor<'_> {
 impl Visitor for EarlierVisitor<'_> {
     type Answer = AlreadyRecorded;
 
-    fn interrupt(&self) -> u16 {
+    fn interrupt(&self) -> Irq {
         self.lines[0].interrupt
     }
 
@@ -177,7 +177,7 @@ struct LaterVisitor<'a> {
 impl Visitor for LaterVisitor<'_> {
     type Answer = PairOutcome;
 
-    fn interrupt(&self) -> u16 {
+    fn interrupt(&self) -> Irq {
         self.lines[1].interrupt
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use rtmark_sim::{Cycles, Hit, InternalError, Machine, Register, Watch, WatchId};
+use rtmark_sim::{Cycles, Hit, InternalError, Irq, Machine, Register, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::border::reach;
@@ -38,8 +38,8 @@ pub struct Window {
 /// What to search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The external interrupt.
-    pub interrupt: u16,
+    /// The interrupt.
+    pub interrupt: Irq,
     /// Its priority, as the register holds it.
     pub priority: u8,
     /// When the interrupt becomes pending: windows in ascending order that do not overlap.
@@ -59,8 +59,8 @@ pub struct Question {
 /// An interrupt that becomes pending at every distance before and after the one that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairedInterrupt {
-    /// The external interrupt.
-    pub interrupt: u16,
+    /// The interrupt.
+    pub interrupt: Irq,
     /// Its priority, as the register holds it.
     pub priority: u8,
     /// The greatest distance between both, in cycles; `None` to continue until the earlier one's
@@ -71,7 +71,7 @@ pub struct PairedInterrupt {
 /// An interrupt, and how its entry is detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchedInterrupt {
-    pub interrupt: u16,
+    pub interrupt: Irq,
     /// Its handler's first instruction.
     pub handler: u32,
     /// The watch that detects its entry.
@@ -81,8 +81,8 @@ pub(crate) struct SearchedInterrupt {
 }
 
 impl SearchedInterrupt {
-    pub const fn exception(&self) -> u16 {
-        self.interrupt + 16
+    pub fn exception(&self) -> u16 {
+        self.interrupt.exception()
     }
 }
 
@@ -94,7 +94,7 @@ pub enum PathError {
     #[error("the soc has interrupts 0 to {last}, not {interrupt}")]
     NoInterrupt {
         /// The requested number.
-        interrupt: u16,
+        interrupt: Irq,
         /// The last one.
         last: u16,
     },
@@ -104,7 +104,7 @@ pub enum PathError {
     )]
     NoHandler {
         /// The interrupt.
-        interrupt: u16,
+        interrupt: Irq,
         /// The address of its vector.
         address: u32,
         /// The contents of its vector.
@@ -116,7 +116,7 @@ pub enum PathError {
     )]
     Priority {
         /// The interrupt.
-        interrupt: u16,
+        interrupt: Irq,
         /// The requested priority, as the register holds it.
         asked: u8,
         /// The register's contents when the first window begins.
@@ -124,7 +124,7 @@ pub enum PathError {
     },
     /// The two interrupts cannot be distinguished.
     #[error("interrupts {0} and {1} are equal or share a handler: they cannot be distinguished")]
-    Same(u16, u16),
+    Same(Irq, Irq),
     /// There is no point to search.
     #[error("no window to search: {0}")]
     NoWindow(String),
@@ -169,7 +169,7 @@ pub struct Piece {
 
 impl SearchedInterrupt {
     /// Watches an interrupt, whose vector is read from a machine that has advanced to the first window.
-    fn find(start: &mut Machine, there: &Machine, interrupt: u16) -> Result<Self, PathError> {
+    fn find(start: &mut Machine, there: &Machine, interrupt: Irq) -> Result<Self, PathError> {
         let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
         let handler = there.handler_of(interrupt).map_err(none)?;
         let watch = there.handler_watch(interrupt).map_err(none)?;
@@ -178,7 +178,7 @@ impl SearchedInterrupt {
             handler,
             watch,
             handler_watch: start.watch(watch),
-            return_watch: start.watch(Watch::Return(16 + interrupt)),
+            return_watch: start.watch(Watch::Return(interrupt.exception())),
         })
     }
 }
@@ -303,7 +303,7 @@ impl Path {
     }
 
     /// Returns the first instruction of the handler of one of the interrupts in the question.
-    pub fn handler_of(&self, interrupt: u16) -> u32 {
+    pub fn handler_of(&self, interrupt: Irq) -> u32 {
         let second = self.second.filter(|second| second.interrupt == interrupt);
         second.unwrap_or(self.line).handler
     }
@@ -424,7 +424,7 @@ impl Path {
     }
 
     /// Returns the interrupt and the second one, or the only one twice.
-    fn interrupts(&self) -> [u16; 2] {
+    fn interrupts(&self) -> [Irq; 2] {
         [self.line, self.second.unwrap_or(self.line)].map(|line| line.interrupt)
     }
 
@@ -473,7 +473,7 @@ mod tests {
         }
         machine.reset().expect("vectors");
         let question = Question {
-            interrupt: 0,
+            interrupt: 0.into(),
             priority: 0,
             windows: vec![Window { from: 100, to: 200 }],
             reach: Reach::Entry,

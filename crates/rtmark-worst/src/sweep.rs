@@ -9,7 +9,7 @@ mod inside;
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, TrialOutcome, WatchId};
+use rtmark_sim::{Advance, Blocker, Cycles, Irq, Machine, Register, Stop, TrialOutcome, WatchId};
 
 use crate::border::{Boundary, step_copy};
 use crate::fork::Unserved;
@@ -26,7 +26,7 @@ pub trait Visitor {
     type Answer: Copy + PartialEq;
 
     /// Returns the interrupt.
-    fn interrupt(&self) -> u16;
+    fn interrupt(&self) -> Irq;
 
     /// Returns the path, which also records mistakes of the simulator.
     fn path(&self) -> &Path;
@@ -129,8 +129,8 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         let owner = sweep.reach(now, to);
         let blocker = sweep.machine.interrupt_blocker(interrupt);
         sweep.note_blocker(blocker, now, owner);
-        let looks = sweep.machine.can_observe_pending();
-        let looked = sweep.machine.observes_pending_until();
+        let looks = sweep.machine.can_observe_pending(interrupt);
+        let looked = sweep.machine.observes_pending_until(interrupt);
         // Inside an instruction that began with the interrupt held back, another one might have been
         // noticed.
         if let Some((previous, Some(_))) = previous {

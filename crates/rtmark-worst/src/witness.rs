@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer, Register};
+use rtmark_sim::{Blocker, Cycles, Instruction, Irq, Machine, Observer, Register};
 
 use crate::findings::{Aspect, Case};
 use crate::fork::follow;
@@ -41,11 +41,11 @@ pub struct WitnessStep {
 #[derive(Clone, Debug)]
 pub struct Witness {
     /// The interrupt.
-    pub interrupt: u16,
+    pub interrupt: Irq,
     /// The cycle in which it becomes pending.
     pub point: u64,
     /// The other one of two interrupts, the cycle in which it becomes pending, and how they met.
-    pub other: Option<(u16, u64, Option<Interleaving>)>,
+    pub other: Option<(Irq, u64, Option<Interleaving>)>,
     /// Its cost, measured in the same way as in the findings.
     pub cycles: i64,
     /// The cycle in which it is served.
@@ -56,7 +56,7 @@ pub struct Witness {
 }
 
 struct Recorder {
-    interrupt: u16,
+    interrupt: Irq,
     point: u64,
     /// When the earlier one of two becomes pending.
     since: u64,
@@ -97,7 +97,7 @@ impl Observer for Recorder {
     fn executed(&mut self, _: &Machine, _: &Instruction) {}
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
-        self.entered |= exception == self.interrupt + 16;
+        self.entered |= exception == self.interrupt.exception();
         self.note(machine, Moment::Entered(exception));
     }
 
@@ -167,7 +167,7 @@ impl Path {
 /// Records the steps of a machine in which an interrupt becomes pending, until it is served.
 fn record(
     mut machine: Machine,
-    interrupt: u16,
+    interrupt: Irq,
     [point, since]: [u64; 2],
     served: u64,
 ) -> Vec<WitnessStep> {

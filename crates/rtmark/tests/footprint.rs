@@ -1,5 +1,6 @@
 //! What `rtmark footprint` says of stacks, against what is left in memory when the run is over.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -180,4 +181,82 @@ fn an_image_has_its_kernels_footprint() {
         short["ended"].as_str().is_some_and(|ended| ended.contains("still running")),
         "{short}"
     );
+}
+
+/// The sizes of symbols that `nm` lists with a name and an address of their own, by name.
+fn sizes_by_nm(image: &str) -> HashMap<String, (char, u64)> {
+    let output = Command::new("arm-none-eabi-nm").args(["-S", image]).output().expect("nm runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut found = HashMap::<String, (char, u64)>::new();
+    let (mut names, mut addresses) = (HashMap::new(), HashMap::new());
+    for line in text.lines() {
+        let [address, size, kind, name] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
+        *names.entry(name.to_owned()).or_insert(0) += 1;
+        *addresses.entry(address.to_owned()).or_insert(0) += 1;
+        let size = u64::from_str_radix(size, 16).expect("a size");
+        let kind = kind.chars().next().expect("a letter").to_ascii_uppercase();
+        found.insert(name.to_owned(), (kind, size));
+        if addresses[address] > 1 || names[name] > 1 {
+            found.remove(name);
+        }
+    }
+    found
+}
+
+#[test]
+fn an_images_memory_is_split_by_symbol_as_nm_does_and_by_file_and_crate() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    let built =
+        ["footprint", "-k", "freertos", "embassy", "--soc", "stm32f405", "-s", "thread.yield"];
+    let built = folder.say(&built);
+    for footprint in built["footprints"].as_array().expect("footprints") {
+        let kernel = footprint["key"]["kernel"].as_str().expect("a kernel");
+        let image = image(footprint["firmware"]["elf_sha256"].as_str().expect("a digest"));
+        let split = |by: &str| {
+            let column = format!("it={image}");
+            let options = ["--soc", "stm32f405", "--max-cycles", "1000", "--by", by];
+            let said = folder.say(&[&["footprint", "--image", &column], &options[..]].concat());
+            let it = said["images"][0].clone();
+            let parts = it["parts"].as_array().expect("parts").clone();
+            for bytes in ["flash_bytes", "ram_bytes"] {
+                let sum: u64 = parts.iter().filter_map(|part| part[bytes].as_u64()).sum();
+                assert_eq!(Some(sum), it[bytes].as_u64(), "{kernel} by {by}: {bytes}");
+            }
+            let size = |part: &Value, bytes: &str| part[bytes].as_u64().expect("a number");
+            let by_name = parts.iter().map(|part| {
+                let name = part["name"].as_str().expect("a name").to_owned();
+                (name, (size(part, "flash_bytes"), size(part, "ram_bytes")))
+            });
+            by_name.collect::<HashMap<_, _>>()
+        };
+        let symbols = split("symbol");
+        let mut checked = 0;
+        for (name, (kind, size)) in sizes_by_nm(&image) {
+            let Some(&found) = symbols.get(&name) else { continue };
+            let expected = match kind {
+                'T' | 'W' | 'R' => (size, 0),
+                'B' => (0, size),
+                'D' => (size, size),
+                _ => continue,
+            };
+            assert_eq!(found, expected, "{kernel}: {name}, {kind}");
+            checked += 1;
+        }
+        let (files, crates) = (split("file"), split("crate"));
+        let flash = |groups: &HashMap<String, (u64, u64)>, name: &str| {
+            let named = groups.iter().filter(|(key, _)| key.starts_with(name));
+            named.map(|(_, (flash, _))| flash).sum::<u64>()
+        };
+        if kernel == "freertos" {
+            assert!(checked > 40, "{checked} symbols");
+            assert!(flash(&files, "third-party/tasks.c") > 1000, "{files:?}");
+            assert!(flash(&crates, "third-party") > flash(&files, "third-party/tasks.c"));
+            // The heap is a variable.
+            let heap = crates.iter().find(|(key, _)| key.starts_with("third-party"));
+            assert!(heap.is_some_and(|(_, (_, ram))| *ram > 1000), "{crates:?}");
+        } else {
+            assert!(flash(&crates, "embassy-executor-") > 100, "{crates:?}");
+            assert!(flash(&crates, "core") > 100, "{crates:?}");
+        }
+    }
 }

@@ -159,7 +159,7 @@ fn searched(
     window: Window,
 ) -> (Findings, rtmark_worst::Path) {
     let question = Question {
-        interrupt,
+        interrupt: interrupt.into(),
         priority,
         windows: vec![window],
         reach: Reach::Entry,

@@ -69,13 +69,22 @@ pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
     sheets
 }
 
+/// Returns an interrupt's name.
+fn called(interrupt: i32) -> String {
+    match interrupt {
+        -1 => "SysTick".to_owned(),
+        -2 => "PendSV".to_owned(),
+        _ => format!("interrupt {interrupt}"),
+    }
+}
+
 fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
     let part = if worst.complete { "all" } else { "INCOMPLETE: some" };
     let mut about = format!(
-        "{} at interrupt {} with priority {:#04x}, {} points, {part} of them; timing model {}; {}; \
+        "{} at {} with priority {:#04x}, {} points, {part} of them; timing model {}; {}; \
          {} functions of the image were not executed.",
         worst.core,
-        worst.interrupt,
+        called(worst.interrupt),
         worst.priority,
         grouped(worst.points),
         worst.timing_model,

@@ -5,7 +5,7 @@ use rtmark_calls::{Api, EqualCalls};
 use rtmark_firmware::{probes, select};
 use rtmark_import::Program;
 use rtmark_model::{Answer, Backend, Failure, FailureKind, Scenario};
-use rtmark_observe::{Attribution, StackUse, Stacks};
+use rtmark_observe::{Attribution, Size, SizeGroup, StackUse, Stacks};
 use rtmark_sim::Machine;
 use rtmark_trace::ControlBlocks;
 use rtmark_units::Cycles;
@@ -51,6 +51,11 @@ impl ForeignImage {
             let _ = machine.connect_uart(None, program.sent.as_bytes());
         }
         Ok((machine, program))
+    }
+
+    /// Returns which symbols, files or crates the image's flash and RAM belong to.
+    pub fn sizes(&self, soc: &SocFile, by: SizeGroup) -> Vec<Size> {
+        rtmark_observe::sizes(&self.elf, &self.image, &soc.soc, by)
     }
 
     /// Explains what the typical call with a scenario's span was spent on, or returns the answer that

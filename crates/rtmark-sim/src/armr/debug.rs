@@ -4,7 +4,7 @@
 use rtmark_units::Cycles;
 
 use super::core::StepResult;
-use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine};
+use super::gic::{FIRST_SHARED, Gic, InterruptLine};
 use super::isa::op::{Index, Offset};
 use super::isa::{Instruction as Decoded, Op, disassemble};
 use super::machine::CortexR5;
@@ -16,7 +16,7 @@ use crate::debug::{
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, Landmarks, UnmappedAddress, Watches};
+use crate::state::{Blocker, CoreState, Irq, Landmarks, UnmappedAddress, Watches};
 
 /// An upper bound for the cycles of an instruction and an exception entry together.
 const LONGEST_ENTRY: u64 = 10_000;
@@ -171,19 +171,20 @@ impl Controlled for CortexR5 {
 }
 
 impl Trials for CortexR5 {
-    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
-        let known = interrupt < self.state.soc().interrupts;
+    fn arm_interrupt(&mut self, interrupt: Irq, priority: u8) -> bool {
+        let line = interrupt.line();
+        let known = line < self.state.soc().interrupts;
         let armed = match &mut self.state.core.arch.system.gic {
-            Some(gic) => known && gic.arm(interrupt + FIRST_SHARED, priority),
+            Some(gic) => known && gic.arm(line + FIRST_SHARED, priority),
             None => known,
         };
         self.state.core.resample_interrupts();
         armed
     }
 
-    fn interrupt_priority(&self, interrupt: u16) -> u8 {
+    fn interrupt_priority(&self, interrupt: Irq) -> u8 {
         let gic = self.state.core.arch.system.gic.as_ref();
-        gic.map_or(0, |gic| gic.priority(interrupt.saturating_add(FIRST_SHARED)))
+        gic.map_or(0, |gic| gic.priority(interrupt.line().saturating_add(FIRST_SHARED)))
     }
 
     /// Returns the base of the exception vectors.
@@ -203,9 +204,9 @@ impl Trials for CortexR5 {
         self.state.core.resample_interrupts();
     }
 
-    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
+    fn interrupt_blocker(&self, interrupt: Irq) -> Option<Blocker> {
         if let Some(gic) = &self.state.core.arch.system.gic {
-            let id = interrupt.saturating_add(FIRST_SHARED);
+            let id = interrupt.line().saturating_add(FIRST_SHARED);
             if !gic.is_enabled(id) {
                 return Some(Blocker::Disabled);
             }
@@ -222,7 +223,7 @@ impl Trials for CortexR5 {
 
     /// See [`Machine::observes_pending_until`](crate::Machine::observes_pending_until). An interrupt that becomes pending
     /// while the instruction waits for its operands is seen only after it.
-    fn observes_pending_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self, _interrupt: Irq) -> Option<Cycles> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
         if self.is_asleep() {
             return None;
@@ -236,16 +237,16 @@ impl Trials for CortexR5 {
         self.state.core.is_asleep()
     }
 
-    fn has_arrived(&self, interrupt: u16) -> bool {
+    fn has_arrived(&self, interrupt: Irq) -> bool {
         let system = &self.state.core.arch.system;
         match &system.gic {
-            Some(gic) => gic.is_pending(interrupt.saturating_add(FIRST_SHARED)),
-            None => system.direct.contains(&interrupt),
+            Some(gic) => gic.is_pending(interrupt.line().saturating_add(FIRST_SHARED)),
+            None => system.direct.contains(&interrupt.line()),
         }
     }
 
-    fn is_active(&self, interrupt: u16) -> bool {
-        self.state.session.handlers.contains(FIRST_EXTERNAL.saturating_add(interrupt))
+    fn is_active(&self, interrupt: Irq) -> bool {
+        self.state.session.handlers.contains(interrupt.exception())
     }
 
     /// Returns zero with a controller: a handler that reads it in that very cycle sees the
@@ -254,10 +255,10 @@ impl Trials for CortexR5 {
         if self.state.core.arch.system.gic.is_some() { 0 } else { ENTRY }
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
+    fn try_entry_early(&mut self, interrupt: Irq, at: Cycles) -> TrialOutcome {
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
-        let wanted = FIRST_EXTERNAL.saturating_add(interrupt);
+        let wanted = interrupt.exception();
         let (taken, end) =
             (copy.state.session.watches.taken, Cycles(at.0.saturating_add(LONGEST_ENTRY)));
         loop {

@@ -5,7 +5,7 @@ use super::cpu::{Mode, psr};
 use super::gic::{FIRST_SHARED, InterruptLine};
 use super::machine::CortexR5;
 use crate::debug::{ARM_INTEGERS, ARM_SINGLES, Roles, Trials};
-use crate::state::{Convention, Interrupted, Register, ThreadStack};
+use crate::state::{Convention, Interrupted, Irq, Register, ThreadStack};
 
 /// The offsets of IRQ and FIQ in the vector table (DDI 0406, B1.8.1).
 const IRQ_VECTOR: u32 = 0x18;
@@ -78,9 +78,9 @@ impl Roles for CortexR5 {
 
     /// See [`Machine::handler_of`](crate::Machine::handler_of): all interrupts share the vector of
     /// IRQ, or that of FIQ.
-    fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+    fn handler_of(&self, interrupt: Irq) -> Result<u32, (u32, u32)> {
         let gic = self.state.core.arch.system.gic.as_ref();
-        let line = gic.map(|gic| gic.line(interrupt.saturating_add(FIRST_SHARED)));
+        let line = gic.map(|gic| gic.line(interrupt.line().saturating_add(FIRST_SHARED)));
         let vector = if line == Some(InterruptLine::Fiq) { FIQ_VECTOR } else { IRQ_VECTOR };
         let vector = self.vector_table().wrapping_add(vector);
         let there = self.state.core.arch.system.code(vector).is_some();

@@ -16,7 +16,7 @@ use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Blocker, Convention, CoreState, LoadError, MaskSite, Register, Session, Watch, Watches,
+    Blocker, Convention, CoreState, Irq, LoadError, MaskSite, Register, Session, Watch, Watches,
 };
 
 /// Exception numbers for watches, observers and reports: those of the Cortex-M exceptions with the
@@ -170,9 +170,9 @@ impl CoreState for State {
     }
 
     /// Makes an interrupt pending, as an edge does.
-    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        if interrupt < self.session.soc.interrupts {
-            self.core.arch.system.schedule(interrupt, at.0);
+    fn pend_interrupt(&mut self, interrupt: Irq, at: Cycles) {
+        if interrupt.line() < self.session.soc.interrupts {
+            self.core.arch.system.schedule(interrupt.line(), at.0);
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::isa::Disassembly;
 use crate::soc::MemoryKind;
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{
-    Blocker, Convention, CoreState, FileCalls, Interrupted, LoadError, MaskedInterval, Register,
-    ThreadStack, UnmappedAddress,
+    Blocker, Convention, CoreState, FileCalls, Interrupted, Irq, LoadError, MaskedInterval,
+    Register, ThreadStack, UnmappedAddress,
 };
 
 /// A core that runs code.
@@ -80,6 +80,11 @@ pub trait Controlled: CoreModel + Roles {
         self.state().watches().masking.settled
     }
 
+    /// On cores without BASEPRI there is none.
+    fn most_urgent_basepri(&self) -> Option<u8> {
+        self.state().watches().masking.basepri
+    }
+
     fn mask(&self) -> Option<Blocker>;
 
     fn priority_blocker(&self, priority: u8) -> Option<Blocker>;
@@ -127,7 +132,7 @@ pub trait Roles {
 
     fn convention(&self) -> Convention;
 
-    fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)>;
+    fn handler_of(&self, interrupt: Irq) -> Result<u32, (u32, u32)>;
 
     /// By default, all interrupts share a handler.
     fn handler_table(&self) -> Option<u32> {
@@ -148,9 +153,9 @@ pub trait Roles {
 
 /// A core on which interrupts can be tried: see [`crate::machine`], `trial`.
 pub trait Trials: CoreModel {
-    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool;
+    fn arm_interrupt(&mut self, interrupt: Irq, priority: u8) -> bool;
 
-    fn interrupt_priority(&self, interrupt: u16) -> u8;
+    fn interrupt_priority(&self, interrupt: Irq) -> u8;
 
     fn vector_table(&self) -> u32;
 
@@ -163,26 +168,26 @@ pub trait Trials: CoreModel {
 
     fn settle(&mut self);
 
-    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker>;
+    fn interrupt_blocker(&self, interrupt: Irq) -> Option<Blocker>;
 
-    fn can_observe_pending(&self) -> bool {
-        self.is_asleep() || self.observes_pending_until().is_some()
+    fn can_observe_pending(&self, interrupt: Irq) -> bool {
+        self.is_asleep() || self.observes_pending_until(interrupt).is_some()
     }
 
-    fn observes_pending_until(&self) -> Option<Cycles>;
+    fn observes_pending_until(&self, interrupt: Irq) -> Option<Cycles>;
 
     fn is_asleep(&self) -> bool;
 
-    fn is_pending_or_active(&self, interrupt: u16) -> bool {
+    fn is_pending_or_active(&self, interrupt: Irq) -> bool {
         self.has_arrived(interrupt) || self.is_active(interrupt)
     }
 
-    fn has_arrived(&self, interrupt: u16) -> bool;
+    fn has_arrived(&self, interrupt: Irq) -> bool;
 
-    fn is_active(&self, interrupt: u16) -> bool;
+    fn is_active(&self, interrupt: Irq) -> bool;
 
     /// By default, an interrupt is pending until its handler acknowledges it.
-    fn is_pending_again(&self, _interrupt: u16) -> bool {
+    fn is_pending_again(&self, _interrupt: Irq) -> bool {
         false
     }
 
@@ -193,7 +198,7 @@ pub trait Trials: CoreModel {
         0
     }
 
-    fn try_entry(&mut self, interrupt: u16) -> TrialOutcome {
+    fn try_entry(&mut self, interrupt: Irq) -> TrialOutcome {
         self.try_entry_early(interrupt, self.state().cycles())
     }
 
@@ -201,10 +206,10 @@ pub trait Trials: CoreModel {
         self.state().cycles()
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome;
+    fn try_entry_early(&mut self, interrupt: Irq, at: Cycles) -> TrialOutcome;
 
     /// By default, interrupts are only taken between instructions, which [`Self::try_entry`] covers.
-    fn try_entry_within(&mut self, _interrupt: u16, _at: Cycles) -> Option<TrialOutcome> {
+    fn try_entry_within(&mut self, _interrupt: Irq, _at: Cycles) -> Option<TrialOutcome> {
         None
     }
 }

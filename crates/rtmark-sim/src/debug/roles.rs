@@ -2,7 +2,7 @@
 
 use super::core_model::{Controlled, Roles, Trials};
 use crate::engine::CortexM;
-use crate::state::{Convention, CoreState, Interrupted, Register, ThreadStack};
+use crate::state::{Convention, CoreState, Interrupted, Irq, Register, ThreadStack};
 
 /// EPSR.ICI, which records where an instruction of several registers was suspended (DDI 0403, B1.4.2).
 const CONTINUED: u32 = 0x0600_FC00;
@@ -73,9 +73,9 @@ impl Roles for CortexM {
         Convention::ARM
     }
 
-    fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+    fn handler_of(&self, interrupt: Irq) -> Result<u32, (u32, u32)> {
         let table = self.vector_table();
-        let address = table.wrapping_add((16 + u32::from(interrupt)) * 4);
+        let address = table.wrapping_add(u32::from(interrupt.exception()) * 4);
         let bytes = self.state.peek(address, 4);
         let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
         let there = vector & 1 == 1 && self.state.peek(vector & !1, 2).len() == 2;

@@ -1,4 +1,4 @@
-//! External interrupts tried at each moment of a run.
+//! Interrupts tried at each moment of a run.
 //!
 //! A search that asks, for every instruction, when an interrupt's handler would begin, steps along a run
 //! ([`Machine::advance`](crate::Machine::advance)), asks what would hold the interrupt back
@@ -6,11 +6,11 @@
 //! ([`Machine::try_entry`](crate::Machine::try_entry)). A trial takes the interrupt with the regular code,
 //! and then restores what that changed, which is cheaper than copying the machine.
 
-use crate::state::{Blocker, CoreState, Trial};
+use crate::state::{Blocker, CoreState, Irq, Trial};
 use crate::timing::memo::PipeState;
 use rtmark_units::Cycles;
 
-use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
+use crate::arch::armm::nvic::Masks;
 use crate::debug::core_model::{Controlled, Trials};
 use crate::debug::observe::{Access, AccessKind};
 use crate::engine::CortexM;
@@ -53,19 +53,19 @@ pub enum TrialOutcome {
 }
 
 impl Trials for CortexM {
-    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
-        if interrupt >= self.state.soc.interrupts {
+    fn arm_interrupt(&mut self, interrupt: Irq, priority: u8) -> bool {
+        if interrupt.external().is_some_and(|external| external >= self.state.soc.interrupts) {
             return false;
         }
-        let exception = FIRST_INTERRUPT + interrupt;
+        let exception = interrupt.exception();
         self.state.system.nvic.enable(exception, true);
         self.state.system.nvic.set_priority(exception, priority);
         self.state.request_attention();
         true
     }
 
-    fn interrupt_priority(&self, interrupt: u16) -> u8 {
-        self.state.system.nvic.priority_register(FIRST_INTERRUPT.saturating_add(interrupt))
+    fn interrupt_priority(&self, interrupt: Irq) -> u8 {
+        self.state.system.nvic.priority_register(interrupt.exception())
     }
 
     fn vector_table(&self) -> u32 {
@@ -88,8 +88,8 @@ impl Trials for CortexM {
         self.state.pass_time(self.state.cycles);
     }
 
-    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
-        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+    fn interrupt_blocker(&self, interrupt: Irq) -> Option<Blocker> {
+        let exception = interrupt.exception();
         let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
         if !nvic.enabled().contains(exception) {
             return Some(Blocker::Disabled);
@@ -109,20 +109,22 @@ impl Trials for CortexM {
         (first != exception).then_some(Blocker::Pending(first))
     }
 
-    fn can_observe_pending(&self) -> bool {
+    fn can_observe_pending(&self, interrupt: Irq) -> bool {
         let observes = |access: Access| {
             let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
-            // A store to ICPR clears the pending state; one to ICSR can only set it.
-            scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
+            // A store to ICPR clears an external interrupt's pending state; one to ICSR can only set it,
+            // and clear that of the core's own (DDI 0403, B3.2.4).
+            let is_external = interrupt.external().is_some();
+            scs && (access.kind == AccessKind::Read || !(is_external && access.touches(ICSR, 4)))
         };
         self.state.sleeping.is_some()
             || self.state.system.sleep_control & EVENT_ON_PEND != 0
             || self.next_access().is_some_and(observes)
     }
 
-    fn observes_pending_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self, interrupt: Irq) -> Option<Cycles> {
         let waits = self.state.lead - u64::from(self.state.rules.longest);
-        (self.can_observe_pending() && !self.is_asleep())
+        (self.can_observe_pending(interrupt) && !self.is_asleep())
             .then(|| Cycles(self.state.cycles + LOOK + waits))
     }
 
@@ -130,23 +132,21 @@ impl Trials for CortexM {
         self.state.sleeping.is_some()
     }
 
-    fn is_pending_or_active(&self, interrupt: u16) -> bool {
-        let (nvic, exception) =
-            (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
+    fn is_pending_or_active(&self, interrupt: Irq) -> bool {
+        let (nvic, exception) = (&self.state.system.nvic, interrupt.exception());
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
-    fn has_arrived(&self, interrupt: u16) -> bool {
-        self.state.system.nvic.has_arrived(FIRST_INTERRUPT.saturating_add(interrupt))
+    fn has_arrived(&self, interrupt: Irq) -> bool {
+        self.state.system.nvic.has_arrived(interrupt.exception())
     }
 
-    fn is_active(&self, interrupt: u16) -> bool {
-        self.state.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
+    fn is_active(&self, interrupt: Irq) -> bool {
+        self.state.system.nvic.active().contains(interrupt.exception())
     }
 
-    fn is_pending_again(&self, interrupt: u16) -> bool {
-        let (nvic, exception) =
-            (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
+    fn is_pending_again(&self, interrupt: Irq) -> bool {
+        let (nvic, exception) = (&self.state.system.nvic, interrupt.exception());
         nvic.pending().contains(exception) && nvic.active().contains(exception)
     }
 
@@ -160,8 +160,8 @@ impl Trials for CortexM {
         self.state.interrupt_delay()
     }
 
-    fn try_entry(&mut self, interrupt: u16) -> TrialOutcome {
-        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+    fn try_entry(&mut self, interrupt: Irq) -> TrialOutcome {
+        let exception = interrupt.exception();
         match self.begin_entry(exception) {
             Some(before) => self.enter_and_return(exception, before),
             None => TrialOutcome::Unclear,
@@ -181,8 +181,8 @@ impl Trials for CortexM {
         }
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
-        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+    fn try_entry_early(&mut self, interrupt: Irq, at: Cycles) -> TrialOutcome {
+        let exception = interrupt.exception();
         let Some(before) = self.begin_entry(exception) else { return TrialOutcome::Unclear };
         self.state.system.nvic.send(exception);
         self.state.arrivals.push((at.0 + self.state.interrupt_delay(), exception));
@@ -192,8 +192,8 @@ impl Trials for CortexM {
         self.enter_and_return(exception, before)
     }
 
-    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<TrialOutcome> {
-        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+    fn try_entry_within(&mut self, interrupt: Irq, at: Cycles) -> Option<TrialOutcome> {
+        let exception = interrupt.exception();
         let slot = self.state.slot_at(self.state.cpu.pc)?;
         let is_taken = self.state.system.nvic.exception_to_take(self.state.masks()).is_some();
         if self.state.sleeping.is_some() || is_taken || !self.state.may_abandon(&slot) {
@@ -499,7 +499,7 @@ mod tests {
         image[0x44..].copy_from_slice(&[0x00, 0xBF, 0xFD, 0xE7, 0x00, 0xBF, 0x70, 0x47]);
         machine.state.poke(0, &image).expect("in flash");
         machine.state.reset().expect("vectors");
-        assert!(machine.arm_interrupt(0, 0x40));
+        assert!(machine.arm_interrupt(0.into(), 0x40));
         machine.run(Cycles(100));
         machine.settle();
         machine
@@ -509,10 +509,10 @@ mod tests {
     fn a_trial_that_cannot_be_undone_changes_nothing() {
         let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
         tried.state.memo.fill();
-        assert_eq!(tried.try_entry(0), TrialOutcome::Unclear);
-        let entered = other.try_entry(0);
+        assert_eq!(tried.try_entry(0.into()), TrialOutcome::Unclear);
+        let entered = other.try_entry(0.into());
         assert!(matches!(entered, TrialOutcome::Entered(_)), "{entered:?}");
-        assert_eq!(tried.try_entry(0), entered, "there is room again");
+        assert_eq!(tried.try_entry(0.into()), entered, "there is room again");
         for machine in [&mut tried, &mut plain] {
             machine.run(Cycles(1_000));
         }

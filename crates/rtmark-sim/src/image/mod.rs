@@ -12,6 +12,7 @@ mod uf2;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use crate::soc::{CoreKind, MemoryKind, Soc};
 
@@ -111,6 +112,15 @@ pub struct Segment {
     pub memory_size: u32,
     /// Whether the program may write to it.
     pub writable: bool,
+}
+
+impl Segment {
+    /// Returns whether it occupies RAM of a soc for good: it is writable and does not stay in flash.
+    pub fn takes_ram(&self, soc: &Soc) -> bool {
+        let is_here = |range: Range<u64>| range.contains(&self.address.into());
+        let memory = soc.memories.iter().find(|memory| memory.ranges().any(is_here));
+        self.writable && memory.is_none_or(|memory| memory.kind != MemoryKind::Flash)
+    }
 }
 
 /// An address in terms of the program's symbols.
@@ -288,16 +298,9 @@ impl Image {
     ///
     /// What stays in flash does not count, even if its program header allows writing, as Zephyr's does.
     pub fn ram_bytes(&self, soc: &Soc) -> u64 {
-        let is_in_flash = |segment: &&Segment| {
-            let memory = soc
-                .memories
-                .iter()
-                .find(|it| it.ranges().any(|range| range.contains(&segment.address.into())));
-            memory.is_some_and(|memory| memory.kind == MemoryKind::Flash)
-        };
         self.segments
             .iter()
-            .filter(|segment| segment.writable && !is_in_flash(segment))
+            .filter(|segment| segment.takes_ram(soc))
             .map(|segment| u64::from(segment.memory_size))
             .sum()
     }

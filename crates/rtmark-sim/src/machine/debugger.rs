@@ -128,6 +128,12 @@ impl Machine {
         on!(&self.core, core => core.longest_masked())
     }
 
+    /// Returns the most urgent priority that the program has held back by BASEPRI, as the priority registers
+    /// hold it. Returns `None` if it never set BASEPRI, or if [`Machine::watch_masks`] was not called.
+    pub fn most_urgent_basepri(&self) -> Option<u8> {
+        on!(&self.core, core => core.most_urgent_basepri())
+    }
+
     /// Returns the strongest of the mask registers that currently hold interrupts back.
     pub fn mask(&self) -> Option<Blocker> {
         on!(&self.core, core => core.mask())

@@ -30,7 +30,7 @@ use crate::riscv::RiscV;
 use crate::soc::{CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{
-    CoreState, FileCalls, Hit, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId,
+    CoreState, FileCalls, Hit, Irq, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId,
 };
 use crate::timing::Rule;
 use crate::timing::pipeline::DisabledRules;
@@ -302,8 +302,8 @@ impl Machine {
 
     /// Makes an external interrupt pending at a cycle, as a device would, or at once if that cycle has
     /// passed. Interrupts that the soc lacks are ignored.
-    pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        on!(&mut self.core, core => core.state.pend_interrupt(interrupt, at));
+    pub fn pend_interrupt(&mut self, interrupt: impl Into<Irq>, at: Cycles) {
+        on!(&mut self.core, core => core.state.pend_interrupt(interrupt.into(), at));
     }
 
     /// Returns the registers without a model that the program has used since the machine was created, in

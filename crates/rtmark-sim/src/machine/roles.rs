@@ -6,10 +6,7 @@
 
 use crate::debug::Roles;
 use crate::machine::{Machine, on};
-use crate::state::{Convention, Interrupted, Register, ThreadStack, Watch};
-
-/// The exception number of the first external interrupt.
-const FIRST_INTERRUPT: u16 = 16;
+use crate::state::{Convention, Interrupted, Irq, Register, ThreadStack, Watch};
 
 impl Machine {
     /// Returns the number of the exception whose handler is executing, or 0 outside handlers. 16 is the
@@ -67,8 +64,8 @@ impl Machine {
     ///
     /// # Errors
     /// Where there is no handler: the vector's address, and its contents.
-    pub fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
-        on!(&self.core, core => core.handler_of(interrupt))
+    pub fn handler_of(&self, interrupt: impl Into<Irq>) -> Result<u32, (u32, u32)> {
+        on!(&self.core, core => core.handler_of(interrupt.into()))
     }
 
     /// Returns the watch for the first instruction of an external interrupt's handler: its address, or the
@@ -76,11 +73,12 @@ impl Machine {
     ///
     /// # Errors
     /// The errors of [`Machine::handler_of`].
-    pub fn handler_watch(&self, interrupt: u16) -> Result<Watch, (u32, u32)> {
+    pub fn handler_watch(&self, interrupt: impl Into<Irq>) -> Result<Watch, (u32, u32)> {
+        let interrupt = interrupt.into();
         let handler = self.handler_of(interrupt)?;
         Ok(match self.handler_table() {
             Some(_) => Watch::Execute(handler),
-            None => Watch::Handle(FIRST_INTERRUPT.saturating_add(interrupt)),
+            None => Watch::Handle(interrupt.exception()),
         })
     }
 

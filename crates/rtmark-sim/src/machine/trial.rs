@@ -8,20 +8,29 @@ use rtmark_units::Cycles;
 
 use crate::debug::{Advance, TrialOutcome, Trials};
 use crate::machine::{Machine, on};
-use crate::state::Blocker;
 use crate::state::stop::Stop;
+use crate::state::{Blocker, Irq};
 
 impl Machine {
-    /// Enables an external interrupt at a priority, as a debugger would, and returns whether the soc has
-    /// it. Priority bits that the soc lacks are ignored.
-    pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
-        on!(&mut self.core, core => core.arm_interrupt(interrupt, priority))
+    /// Returns whether the soc has an interrupt.
+    pub fn has_interrupt(&self, interrupt: impl Into<Irq>) -> bool {
+        let soc = self.soc();
+        match interrupt.into().external() {
+            Some(external) => external < soc.interrupts,
+            None => soc.core.is_cortex_m(),
+        }
+    }
+
+    /// Enables an interrupt at a priority, as a debugger would, and returns whether the soc has it. Priority
+    /// bits that the soc lacks are ignored.
+    pub fn arm_interrupt(&mut self, interrupt: impl Into<Irq>, priority: u8) -> bool {
+        on!(&mut self.core, core => core.arm_interrupt(interrupt.into(), priority))
     }
 
     /// Returns the contents of an interrupt's priority register, limited to the bits that the soc
     /// implements.
-    pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
-        on!(&self.core, core => core.interrupt_priority(interrupt))
+    pub fn interrupt_priority(&self, interrupt: impl Into<Irq>) -> u8 {
+        on!(&self.core, core => core.interrupt_priority(interrupt.into()))
     }
 
     /// Returns the address of the vector table (VTOR).
@@ -55,22 +64,22 @@ impl Machine {
 
     /// Returns what would hold an external interrupt back if it were pending now, or `None` if its handler
     /// would be entered. The machine must be settled.
-    pub fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
-        on!(&self.core, core => core.interrupt_blocker(interrupt))
+    pub fn interrupt_blocker(&self, interrupt: impl Into<Irq>) -> Option<Blocker> {
+        on!(&self.core, core => core.interrupt_blocker(interrupt.into()))
     }
 
     /// Returns whether a pending interrupt that is held back could be noticed by what executes next: the
     /// core is asleep, or the instruction reads a register that shows it.
-    pub fn can_observe_pending(&self) -> bool {
-        on!(&self.core, core => core.can_observe_pending())
+    pub fn can_observe_pending(&self, interrupt: impl Into<Irq>) -> bool {
+        on!(&self.core, core => core.can_observe_pending(interrupt.into()))
     }
 
     /// Returns the last cycle in which the instruction that is about to execute might notice that an
     /// interrupt becomes pending, or `None` if it cannot. It looks in its data phase, when following
     /// instructions may already have begun, and which other transfers may delay. The machine must be
     /// settled.
-    pub fn observes_pending_until(&self) -> Option<Cycles> {
-        on!(&self.core, core => core.observes_pending_until())
+    pub fn observes_pending_until(&self, interrupt: impl Into<Irq>) -> Option<Cycles> {
+        on!(&self.core, core => core.observes_pending_until(interrupt.into()))
     }
 
     /// Returns whether the core is asleep, so that an interrupt wakes it.
@@ -79,26 +88,26 @@ impl Machine {
     }
 
     /// Returns whether an external interrupt is pending, or its handler has been entered and not left.
-    pub fn is_pending_or_active(&self, interrupt: u16) -> bool {
-        on!(&self.core, core => core.is_pending_or_active(interrupt))
+    pub fn is_pending_or_active(&self, interrupt: impl Into<Irq>) -> bool {
+        on!(&self.core, core => core.is_pending_or_active(interrupt.into()))
     }
 
     /// Returns whether an external interrupt is pending and has reached the core, which notices an
     /// interrupt only some cycles after it becomes pending: see [`Machine::interrupt_delay`].
-    pub fn has_arrived(&self, interrupt: u16) -> bool {
-        on!(&self.core, core => core.has_arrived(interrupt))
+    pub fn has_arrived(&self, interrupt: impl Into<Irq>) -> bool {
+        on!(&self.core, core => core.has_arrived(interrupt.into()))
     }
 
     /// Returns whether the handler of an external interrupt has been entered and not left.
-    pub fn is_active(&self, interrupt: u16) -> bool {
-        on!(&self.core, core => core.is_active(interrupt))
+    pub fn is_active(&self, interrupt: impl Into<Irq>) -> bool {
+        on!(&self.core, core => core.is_active(interrupt.into()))
     }
 
     /// Returns whether an external interrupt has become pending again since its handler was entered, so
     /// that the handler will be entered once more. This is never so on cores where an interrupt stays
     /// pending until its handler acknowledges it. The machine must be settled.
-    pub fn is_pending_again(&self, interrupt: u16) -> bool {
-        on!(&self.core, core => core.is_pending_again(interrupt))
+    pub fn is_pending_again(&self, interrupt: impl Into<Irq>) -> bool {
+        on!(&self.core, core => core.is_pending_again(interrupt.into()))
     }
 
     /// Returns the minimum number of cycles between an external interrupt becoming pending and the first
@@ -112,8 +121,8 @@ impl Machine {
     /// the handler, and takes all of that back. The interrupt became pending [`Machine::interrupt_delay`]
     /// cycles earlier. The machine must be settled, and nothing may [hold the interrupt
     /// back](Machine::interrupt_blocker).
-    pub fn try_entry(&mut self, interrupt: u16) -> TrialOutcome {
-        on!(&mut self.core, core => core.try_entry(interrupt))
+    pub fn try_entry(&mut self, interrupt: impl Into<Irq>) -> TrialOutcome {
+        on!(&mut self.core, core => core.try_entry(interrupt.into()))
     }
 
     /// Returns the cycle in which the next instruction enters the pipeline. The machine must have been
@@ -124,14 +133,18 @@ impl Machine {
 
     /// Tries an entry on a machine advanced by [`Machine::advance_before_issue`]. The interrupt becomes pending in
     /// cycle `at`, so that it reaches the core no later than the next instruction would enter the pipeline.
-    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
-        on!(&mut self.core, core => core.try_entry_early(interrupt, at))
+    pub fn try_entry_early(&mut self, interrupt: impl Into<Irq>, at: Cycles) -> TrialOutcome {
+        on!(&mut self.core, core => core.try_entry_early(interrupt.into(), at))
     }
 
     /// Tries an entry for an interrupt that becomes pending in cycle `at`, after the one in which the next
     /// instruction begins. Returns `None` if that instruction completes first, so that the interrupt is
     /// handled at the next boundary, or if no instruction begins here because another exception is taken.
-    pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<TrialOutcome> {
-        on!(&mut self.core, core => core.try_entry_within(interrupt, at))
+    pub fn try_entry_within(
+        &mut self,
+        interrupt: impl Into<Irq>,
+        at: Cycles,
+    ) -> Option<TrialOutcome> {
+        on!(&mut self.core, core => core.try_entry_within(interrupt.into(), at))
     }
 }

@@ -14,7 +14,7 @@ use crate::debug::{
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, Landmarks, UnmappedAddress};
+use crate::state::{Blocker, CoreState, Irq, Landmarks, UnmappedAddress};
 
 /// The fewest cycles from the rise of an external input to the start of its handler. With a trap it
 /// takes two: it is entered in the same cycle, and its first instruction leaves stage X two cycles
@@ -165,17 +165,18 @@ impl Controlled for RiscV {
 impl Trials for RiscV {
     /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt). Only the upper four bits of
     /// the priority count, and greater is more urgent.
-    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
-        if interrupt >= self.state.soc().interrupts {
+    fn arm_interrupt(&mut self, interrupt: Irq, priority: u8) -> bool {
+        let line = interrupt.line();
+        if line >= self.state.soc().interrupts {
             return false;
         }
-        self.state.core.hart.csr.arm(interrupt, priority >> 4);
+        self.state.core.hart.csr.arm(line, priority >> 4);
         self.state.core.resample_interrupts();
         true
     }
 
-    fn interrupt_priority(&self, interrupt: u16) -> u8 {
-        self.state.core.hart.csr.controller.priority(interrupt) << 4
+    fn interrupt_priority(&self, interrupt: Irq) -> u8 {
+        self.state.core.hart.csr.controller.priority(interrupt.line()) << 4
     }
 
     /// Returns the base of the trap vectors in MTVEC.
@@ -201,8 +202,8 @@ impl Trials for RiscV {
         self.state.core.sample_interrupt_lines();
     }
 
-    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
-        let csr = &self.state.core.hart.csr;
+    fn interrupt_blocker(&self, interrupt: Irq) -> Option<Blocker> {
+        let (csr, interrupt) = (&self.state.core.hart.csr, interrupt.line());
         if !csr.is_armed(interrupt) {
             return Some(Blocker::Disabled);
         }
@@ -213,7 +214,7 @@ impl Trials for RiscV {
 
     /// See [`Machine::observes_pending_until`](crate::Machine::observes_pending_until): at the latest in the current
     /// cycle.
-    fn observes_pending_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self, _interrupt: Irq) -> Option<Cycles> {
         let looks = !self.is_asleep() && self.state.core.shows_pending();
         looks.then(|| self.state.cycles())
     }
@@ -222,23 +223,23 @@ impl Trials for RiscV {
         self.state.core.is_asleep()
     }
 
-    fn has_arrived(&self, interrupt: u16) -> bool {
-        self.state.core.is_pending(interrupt)
+    fn has_arrived(&self, interrupt: Irq) -> bool {
+        self.state.core.is_pending(interrupt.line())
     }
 
-    fn is_active(&self, interrupt: u16) -> bool {
-        self.state.session.handlers.contains(number::FIRST_EXTERNAL.saturating_add(interrupt))
+    fn is_active(&self, interrupt: Irq) -> bool {
+        self.state.session.handlers.contains(interrupt.exception())
     }
 
     fn least_latency(&self) -> u64 {
         LEAST_LATENCY
     }
 
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
-        self.try_external_early(interrupt, at)
+    fn try_entry_early(&mut self, interrupt: Irq, at: Cycles) -> TrialOutcome {
+        self.try_external_early(interrupt.line(), at)
     }
 
-    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<TrialOutcome> {
-        self.try_external_within(interrupt, at)
+    fn try_entry_within(&mut self, interrupt: Irq, at: Cycles) -> Option<TrialOutcome> {
+        self.try_external_within(interrupt.line(), at)
     }
 }

@@ -4,7 +4,7 @@
 use super::machine::RiscV;
 use super::state::number;
 use crate::debug::Roles;
-use crate::state::{Convention, CoreState, Interrupted, Register, ThreadStack};
+use crate::state::{Convention, CoreState, Interrupted, Irq, Register, ThreadStack};
 
 /// The bytes of ECALL. Its handler returns to the instruction after it.
 const ECALL_BYTES: u32 = 4;
@@ -48,9 +48,9 @@ impl Roles for RiscV {
 
     /// See [`Machine::handler_of`](crate::Machine::handler_of): the target of MTVEC, which all
     /// external interrupts share that reach the core by one line.
-    fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+    fn handler_of(&self, interrupt: Irq) -> Result<u32, (u32, u32)> {
         let csr = &self.state.core.hart.csr;
-        let handler = csr.vector(Some(csr.interrupt_of(interrupt)));
+        let handler = csr.vector(Some(csr.interrupt_of(interrupt.line())));
         let there = self.state.core.system.code(handler).is_some();
         if there { Ok(handler) } else { Err((handler, handler)) }
     }

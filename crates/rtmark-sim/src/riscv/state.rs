@@ -16,7 +16,7 @@ use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Blocker, Convention, CoreState, LoadError, MaskSite, Register, Session, Watch, Watches,
+    Blocker, Convention, CoreState, Irq, LoadError, MaskSite, Register, Session, Watch, Watches,
 };
 
 /// Exception numbers for watches, observers and reports: those of the Cortex-M exceptions with the
@@ -206,8 +206,8 @@ impl CoreState for State {
     }
 
     /// Drives the interrupt's input high until it is served.
-    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.drive(Input::External(interrupt), Drive::UntilServed, at);
+    fn pend_interrupt(&mut self, interrupt: Irq, at: Cycles) {
+        self.drive(Input::External(interrupt.line()), Drive::UntilServed, at);
     }
 }
 

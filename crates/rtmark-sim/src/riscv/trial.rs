@@ -91,7 +91,7 @@ impl RiscV {
             return TrialOutcome::Entered(Cycles(cycle));
         }
         let mut copy = self.clone();
-        copy.state.pend_interrupt(interrupt, at);
+        copy.state.pend_interrupt(interrupt.into(), at);
         let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
         let (taken, end) =
             (copy.state.session.watches.taken, Cycles(at.0.saturating_add(LONGEST_ENTRY)));

@@ -4,11 +4,11 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
 use super::{
-    AfterReset, Convention, CoreState, LoadError, NO_LINE, NOT_FETCHED, Overhead, ProgramPoint,
-    Register, Sleep, State, Watch, Watches, program,
+    AfterReset, Convention, CoreState, Irq, LoadError, NO_LINE, NOT_FETCHED, Overhead,
+    ProgramPoint, Register, Sleep, State, Watch, Watches, program,
 };
 use crate::arch::armm::dwt::CycleCounts;
-use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
+use crate::arch::armm::nvic::Masks;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
@@ -176,8 +176,8 @@ impl CoreState for State {
         self.request_attention();
     }
 
-    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.schedule(FIRST_INTERRUPT.saturating_add(interrupt), at.0);
+    fn pend_interrupt(&mut self, interrupt: Irq, at: Cycles) {
+        self.schedule(interrupt.exception(), at.0);
     }
 
     fn cycles(&self) -> Cycles {

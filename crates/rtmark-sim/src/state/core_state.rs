@@ -3,7 +3,9 @@
 use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
-use super::{Counts, Hit, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId, Watches};
+use super::{
+    Counts, Hit, Irq, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId, Watches,
+};
 use crate::devices::{Console, Devices};
 use crate::image::Image;
 use crate::memory::Bus;
@@ -50,7 +52,7 @@ pub trait CoreState {
 
     fn set_register(&mut self, register: Register, value: u32);
 
-    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles);
+    fn pend_interrupt(&mut self, interrupt: Irq, at: Cycles);
 
     fn cycles(&self) -> Cycles;
 

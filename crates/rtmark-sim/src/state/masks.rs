@@ -1,4 +1,5 @@
-//! Which masks hold interrupts back, and the longest time for which a program has masked interrupts.
+//! Which masks hold interrupts back, the longest time for which a program has masked interrupts, and from
+//! which priority on.
 //!
 //! A mask is in force from the end of the instruction that sets it to the end of the one that clears it.
 //! Sleep in between does not count: an interrupt wakes the core, masked or not (DDI 0403, B1.5.19).
@@ -41,6 +42,8 @@ pub struct Masking {
     pub begun: bool,
     /// The longest interval that had ended when a watch was last hit.
     pub settled: Option<MaskedInterval>,
+    /// The most urgent priority that BASEPRI has held back.
+    pub basepri: Option<u8>,
 }
 
 impl Masking {
@@ -113,6 +116,9 @@ impl State {
     pub(crate) fn update_masks(&mut self) {
         if let Some(site) = self.watches.masking.written.take() {
             let mask = self.mask();
+            let basepri = Some(self.cpu.basepri).filter(|&level| level != 0);
+            let known = self.watches.masking.basepri;
+            self.watches.masking.basepri = known.into_iter().chain(basepri).min();
             self.watches.masking.update(mask, self.cycles, self.spent.sleep, site);
         }
     }

@@ -103,6 +103,27 @@ fn masks_are_tracked_only_on_request() {
 }
 
 #[test]
+fn the_most_urgent_basepri_is_known_however_short_it_is() {
+    let most_urgent = |core, levels: &[u16]| {
+        let mut firmware = Firmware::new();
+        firmware.op(&[CPSID_I, NOP, CPSIE_I]);
+        // movs r0, #level; msr basepri, r0
+        for level in levels {
+            firmware.op(&[0x2000 | level]).msr(BASEPRI, 0);
+        }
+        firmware.forever();
+        let mut running = firmware.on(core);
+        running.machine.watch_masks();
+        running.run(1_000);
+        running.machine.most_urgent_basepri()
+    };
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| core.is_mainline()) {
+        assert_eq!(most_urgent(core, &[0x80, 0x40, 0xC0, 0]), Some(0x40), "{core}");
+        assert_eq!(most_urgent(core, &[0]), None, "{core}");
+    }
+}
+
+#[test]
 fn blockers_depend_on_the_interrupts_priority() {
     let mut firmware = Firmware::new();
     firmware.store(NVIC_IPR, 0x80).enable(1).forever();

@@ -114,7 +114,7 @@ fn pieces(
 
 /// Asks what an interrupt would meet here, which is to leave no trace.
 fn try_interrupt(machine: &mut Machine, random: &mut Random) {
-    let _ = machine.can_observe_pending();
+    let _ = machine.can_observe_pending(SPARE_INTERRUPT);
     if machine.is_asleep() || machine.interrupt_blocker(SPARE_INTERRUPT).is_some() {
         return;
     }

@@ -112,15 +112,19 @@ fn a_browser_shows_the_same_cycles_and_moments() {
     assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");
 }
 
-/// Adds an image to those of the suite.
+/// Adds images to those of the suite, and one that visitors see first.
 fn offer(folder: &std::path::Path) {
     let list = folder.join("site.json");
     let text = std::fs::read_to_string(&list).expect("a list");
     let mut text: Value = serde_json::from_str(&text).expect("JSON");
-    text["images"] = json!({"stm32f405": ["loop"]});
+    text["images"] = json!({"stm32f405": ["loop"], "stm32c031": ["prints"]});
+    text["first"] = json!({"chip": "stm32c031", "image": "prints"});
     std::fs::write(&list, text.to_string()).expect("writable");
-    std::fs::create_dir_all(folder.join("images/stm32f405")).expect("writable");
-    std::fs::write(folder.join("images/stm32f405/loop.elf"), interrupted()).expect("writable");
+    for (name, image) in [("stm32f405/loop", interrupted()), ("stm32c031/prints", prints())] {
+        let file = folder.join("images").join(name).with_extension("elf");
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("writable");
+        std::fs::write(file, image).expect("writable");
+    }
 }
 
 /// Adds a second page, which is dark whatever the browser prefers.

@@ -34,7 +34,7 @@ impl Bare {
 
     pub fn question(&self, reach: Reach, window: Window) -> Question {
         Question {
-            interrupt: self.interrupt,
+            interrupt: self.interrupt.into(),
             priority: self.priority,
             windows: vec![window],
             reach,

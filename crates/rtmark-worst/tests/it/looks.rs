@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Soc, Watch};
+use rtmark_sim::{CoreKind, Cycles, Irq, Machine, Soc, Watch};
 use rtmark_worst::{Aspect, Findings, PairedInterrupt, Path, Question, Reach, Window};
 
 use crate::programs::*;
@@ -100,25 +100,44 @@ fn program(core: CoreKind, priority: u8, seed: u64, meddles: Interference) -> Fi
     }
     firmware.op(&[CPSIE_I]);
     go_back(&mut firmware, top);
-    firmware.handler(14).nops(2).op(&[BX_LR]);
+    firmware.handler(14).mark("PendSV").nops(2).op(&[BX_LR]);
     // push {r4, lr}; ldr r4, [r7]; nops; pop {r4, pc}
-    firmware.handler(15).op(&[0xB510, 0x683C]).nops(4).op(&[0xBD10]);
+    firmware.handler(15).mark("SysTick").op(&[0xB510, 0x683C]).nops(4).op(&[0xBD10]);
     firmware.handler(16).nops(3).op(&[BX_LR]);
-    firmware.handler(17).mark("handler").op(&[0xB4FF, NOP, 0xBCFF, BX_LR]);
+    firmware.handler(17).mark("1").op(&[0xB4FF, NOP, 0xBCFF, BX_LR]);
     firmware
 }
 
-fn found(
-    firmware: &Firmware,
-    soc: &Soc,
+/// A program, and the interrupt that is searched in it.
+struct Searched<'a> {
+    firmware: &'a Firmware,
+    soc: &'a Soc,
+    irq: Irq,
     priority: u8,
-    reach: Reach,
-    cuts: u64,
-) -> (Path, Findings) {
-    let question = question(priority, reach, cuts);
-    let path = Path::new(machine(firmware, soc), question).expect("fine");
-    let found = all(&path);
-    (path, found)
+}
+
+impl Searched<'_> {
+    fn found(&self, reach: Reach, cuts: u64) -> (Path, Findings) {
+        let question = Question { interrupt: self.irq, ..question(self.priority, reach, cuts) };
+        let path = Path::new(machine(self.firmware, self.soc), question).expect("fine");
+        let found = all(&path);
+        (path, found)
+    }
+
+    /// Returns when the handler begins in a run from reset, if it does.
+    fn brute(&self, start: &Machine, point: u64) -> Option<u64> {
+        let mut machine = start.clone();
+        machine.arm_interrupt(self.irq, self.priority);
+        machine.watch(Watch::Execute(self.firmware.address(&self.irq.to_string())));
+        machine.pend_interrupt(self.irq, Cycles(point));
+        while machine.cycles().0 < point + PATIENCE {
+            machine.run(Cycles((machine.cycles().0.max(point) + 50).min(point + PATIENCE)));
+            if let Some(hit) = machine.take_hits().iter().find(|hit| hit.cycle.0 >= point) {
+                return Some(hit.cycle.0);
+            }
+        }
+        None
+    }
 }
 
 const FROM: u64 = 200;
@@ -129,7 +148,7 @@ fn question(priority: u8, reach: Reach, cuts: u64) -> Question {
     let windows = (FROM..TO).step_by(cuts as usize);
     let windows = windows.map(|from| Window { from, to: (from + cuts).min(TO) }).collect();
     Question {
-        interrupt: INTERRUPT,
+        interrupt: INTERRUPT.into(),
         priority,
         windows,
         reach,
@@ -140,45 +159,40 @@ fn question(priority: u8, reach: Reach, cuts: u64) -> Question {
     }
 }
 
-/// Returns when the handler begins in a run from reset, if it does.
-fn brute(start: &Machine, firmware: &Firmware, priority: u8, point: u64) -> Option<u64> {
+/// Returns the priority that a program itself gives an interrupt.
+fn own_priority(start: &Machine, irq: Irq) -> u8 {
     let mut machine = start.clone();
-    machine.arm_interrupt(INTERRUPT, priority);
-    machine.watch(Watch::Execute(firmware.address("handler")));
-    machine.pend_interrupt(INTERRUPT, Cycles(point));
-    while machine.cycles().0 < point + PATIENCE {
-        machine.run(Cycles((machine.cycles().0.max(point) + 50).min(point + PATIENCE)));
-        if let Some(hit) = machine.take_hits().iter().find(|hit| hit.cycle.0 >= point) {
-            return Some(hit.cycle.0);
-        }
-    }
-    None
+    machine.run(Cycles(FROM));
+    machine.interrupt_priority(irq)
 }
 
-fn compare(seeds: std::ops::Range<u64>, meddles: Interference) {
+fn compare(seeds: std::ops::Range<u64>, meddles: Interference, irq: Irq) {
     for seed in seeds {
         for &core in CoreKind::CORTEX_M {
             let soc = if seed % 2 == 0 { soc(core) } else { slow(core) };
             let priority = if seed % 3 == 0 { 0xC0 } else { 0x40 };
             let firmware = program(core, priority, seed, meddles);
-            let what = format!("{core}, seed {seed}, {meddles:?}");
-            let (path, whole) = found(&firmware, &soc, priority, Reach::Entry, TO);
-            let first = path.begins(FROM) + 1;
+            let what = format!("{irq}, {core}, seed {seed}, {meddles:?}");
             let start = machine(&firmware, &soc);
+            let priority =
+                if irq == INTERRUPT.into() { priority } else { own_priority(&start, irq) };
+            let searched = Searched { firmware: &firmware, soc: &soc, irq, priority };
+            let (path, whole) = searched.found(Reach::Entry, TO);
+            let first = path.begins(FROM) + 1;
             let (mut counts, mut missing) = (BTreeMap::<i64, u64>::new(), 0);
             for point in first..first + whole.points {
-                match brute(&start, &firmware, priority, point) {
+                match searched.brute(&start, point) {
                     Some(at) => *counts.entry((at - point).cast_signed()).or_default() += 1,
                     None => missing += 1,
                 }
             }
             let reported = &whole.aspects[&Aspect::Handler];
             assert_eq!((&reported.counts, reported.missing), (&counts, missing), "{what}");
-            let (_, through) = found(&firmware, &soc, priority, Reach::Whole, TO);
+            let (_, through) = searched.found(Reach::Whole, TO);
             let reported = &through.aspects[&Aspect::Handler];
             assert_eq!((&reported.counts, reported.missing), (&counts, missing), "{what}: copies");
             for cuts in [1, 2, 3, 5, 16] {
-                let (_, parts) = found(&firmware, &soc, priority, Reach::Entry, cuts);
+                let (_, parts) = searched.found(Reach::Entry, cuts);
                 let reported = &parts.aspects[&Aspect::Handler];
                 assert_eq!(parts.points, whole.points, "{what}: cut each {cuts} cycles");
                 assert_eq!(
@@ -198,31 +212,40 @@ fn compare(seeds: std::ops::Range<u64>, meddles: Interference) {
 
 #[test]
 fn reading_pending_state_anywhere_changes_no_answer() {
-    compare(0..SEEDS, Interference::No);
+    compare(0..SEEDS, Interference::No, INTERRUPT.into());
 }
 
 #[test]
 fn programs_that_pend_the_interrupt_themselves_are_searched() {
-    compare(0..SEEDS, Interference::Asks);
+    compare(0..SEEDS, Interference::Asks, INTERRUPT.into());
 }
 
 #[test]
 fn programs_that_pend_and_clear_the_interrupt_by_any_register_are_searched() {
-    compare(0..SEEDS, Interference::Everywhere);
+    compare(0..SEEDS, Interference::Everywhere, INTERRUPT.into());
     // An interrupt from outside reaches the core before one that a store has requested.
-    compare(9..10, Interference::Everywhere);
+    compare(9..10, Interference::Everywhere, INTERRUPT.into());
 }
 
 #[test]
 fn interrupts_cleared_before_entry_are_counted_as_missing() {
-    compare(0..SEEDS, Interference::Withdraws);
+    compare(0..SEEDS, Interference::Withdraws, INTERRUPT.into());
+}
+
+#[test]
+fn the_cores_own_interrupts_are_searched_in_programs_that_pend_and_clear_them() {
+    for irq in [Irq::SYSTICK, Irq::PENDSV] {
+        compare(0..SEEDS / 2, Interference::No, irq);
+        compare(0..SEEDS / 2, Interference::Everywhere, irq);
+    }
 }
 
 #[test]
 fn findings_of_pieces_add_up_for_pairs() {
     for (seed, &core) in (0..).zip(CoreKind::CORTEX_M) {
         let firmware = program(core, 0x40, seed, Interference::No);
-        let second = Some(PairedInterrupt { interrupt: 0, priority: 0x80, distance: Some(5) });
+        let second =
+            Some(PairedInterrupt { interrupt: 0.into(), priority: 0x80, distance: Some(5) });
         let found = |cuts| {
             let question = Question { second, ..question(0x40, Reach::Entry, cuts) };
             let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");

@@ -55,14 +55,18 @@ fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
 
 fn question(priorities: [u8; 2], window: Window, distance: Option<u64>) -> Question {
     Question {
-        interrupt: FIRST,
+        interrupt: FIRST.into(),
         priority: priorities[0],
         windows: vec![window],
         reach: Reach::Entry,
         patience: 3_000,
         woken: None,
         ends: vec![],
-        second: Some(PairedInterrupt { interrupt: SECOND, priority: priorities[1], distance }),
+        second: Some(PairedInterrupt {
+            interrupt: SECOND.into(),
+            priority: priorities[1],
+            distance,
+        }),
     }
 }
 
@@ -279,7 +283,7 @@ fn pairs_do_not_depend_on_shares_and_threads() {
 fn indistinguishable_interrupts_are_rejected() {
     let firmware = program(CoreKind::CortexM3, [0, 0]);
     let mut asked = question([0, 0], Window { from: 200, to: 300 }, None);
-    asked.interrupt = SECOND;
+    asked.interrupt = SECOND.into();
     let machine = machine(&firmware, &soc(CoreKind::CortexM3));
     let refused = Path::new(machine, asked).expect_err("one interrupt twice");
     assert!(refused.to_string().contains("cannot be distinguished"), "{refused}");

@@ -27,7 +27,7 @@ fn check(core: CoreKind, name: &str, corrected: bool) -> Findings {
     let mut machine = Machine::new(&support::soc(core));
     machine.load(&image(core, name, corrected)).expect("it fits");
     let question = Question {
-        interrupt: 0,
+        interrupt: 0.into(),
         priority: 0,
         windows: vec![Window { from: 0, to: 2_000 }],
         reach: Reach::Check,

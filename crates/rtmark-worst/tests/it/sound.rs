@@ -56,7 +56,7 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
 
 fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
     Question {
-        interrupt: INTERRUPT,
+        interrupt: INTERRUPT.into(),
         priority: PRIORITY,
         windows: vec![window],
         reach,
@@ -326,7 +326,7 @@ fn an_internal_error_replaces_all_findings() {
             (Reach::Check, None),
             (
                 Reach::Entry,
-                Some(PairedInterrupt { interrupt: 0, priority: 0x80, distance: Some(20) }),
+                Some(PairedInterrupt { interrupt: 0.into(), priority: 0x80, distance: Some(20) }),
             ),
         ] {
             let mut stuck = machine(&firmware, &soc(core));
@@ -361,7 +361,7 @@ fn priorities_that_the_program_changes_are_rejected() {
         Path::new(machine(&firmware, &soc), question)
     };
     let refused = ask(LESS_URGENT);
-    let expected = PathError::Priority { interrupt: 1, asked: LESS_URGENT, found: PRIORITY };
+    let expected = PathError::Priority { interrupt: 1.into(), asked: LESS_URGENT, found: PRIORITY };
     assert_eq!(refused.expect_err("overruled").to_string(), expected.to_string());
     // Bits that the soc does not implement make no difference.
     ask(PRIORITY | 1).expect("the same priority");

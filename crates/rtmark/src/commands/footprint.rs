@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
-use rtmark_observe::{StackKind, StackUse};
+use rtmark_observe::{Size, SizeGroup, StackKind, StackUse};
 use rtmark_runner::{Footprint, ForeignImage, Object, ObjectCost, Plan, Platform, Selection};
 use rtmark_units::Cycles;
 use serde::Serialize;
@@ -34,6 +34,7 @@ Examples:
   rtmark footprint --soc stm32c031
   rtmark footprint -k freertos embassy -s thread.yield queue.handover --format json
   rtmark footprint --image app=app.elf --soc stm32f405    any firmware, for one second of its clock
+  rtmark footprint --image app=app.elf --soc stm32f405 --by crate
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
@@ -55,12 +56,35 @@ pub struct Arguments {
     format: Format,
     #[command(flatten)]
     images: Images,
+    /// With --image: also split its flash and RAM by crate or folder, source file, or symbol
+    #[arg(long, value_enum, requires = "image")]
+    by: Option<By>,
     /// Cycles for which to run an image [default: one second of its clock]
     #[arg(long, value_name = "N", requires = "image",
           value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     #[command(flatten)]
     sources: Sources,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Crate, or the folder of a file that belongs to none
+    Crate,
+    /// Source file, by the debug information
+    File,
+    /// Function or variable
+    Symbol,
+}
+
+impl From<By> for SizeGroup {
+    fn from(by: By) -> Self {
+        match by {
+            By::Crate => Self::Crate,
+            By::File => Self::File,
+            By::Symbol => Self::Symbol,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -111,6 +135,24 @@ struct OfImage {
     ended: String,
     /// The stacks of the run.
     stacks: Vec<StackUse>,
+    /// With --by: what the flash and RAM belong to, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartOfImage>,
+}
+
+/// The flash and RAM of a crate, file or symbol, in bytes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PartOfImage {
+    name: String,
+    flash_bytes: u64,
+    ram_bytes: u64,
+}
+
+impl From<Size> for PartOfImage {
+    fn from(Size { name, flash_bytes, ram_bytes }: Size) -> Self {
+        Self { name, flash_bytes, ram_bytes }
+    }
 }
 
 /// The cost of one more kernel object, or why the kernel has no such object. Sizes are in bytes.
@@ -172,7 +214,7 @@ impl Arguments {
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
         let images = self.images.read()?;
-        let of_images = of_images(&images, &socs, self.max_cycles.map(Cycles), verbosity)?;
+        let of_images = self.of_images(&images, &socs, verbosity)?;
         // With images, only kernels that the command line names are included.
         let alone = !images.is_empty() && self.kernel.is_empty();
         let kernels = if alone { Vec::new() } else { kernels };
@@ -225,52 +267,81 @@ impl Arguments {
     }
 }
 
-/// Measures the footprint of each image on each soc.
-fn of_images(
-    images: &[ForeignImage],
-    socs: &[Platform],
-    max_cycles: Option<Cycles>,
-    verbosity: Verbosity,
-) -> Result<Vec<OfImage>, CliError> {
-    let mut found = Vec::new();
-    for platform in socs {
-        let Platform::Sim(file, _) = platform else { continue };
-        for image in images {
-            let bar = columns::bar(verbosity, image, &file.soc.name);
-            let footprint = image.footprint(file, max_cycles, |Cycles(now), Cycles(limit)| {
-                bar.set_length(limit);
-                bar.set_position(now.min(limit));
-            });
-            bar.finish_and_clear();
-            let footprint = footprint.map_err(|failure| {
-                CliError::new(Exit::from(failure.kind), failure.message, failure.hint)
-            })?;
-            found.push(OfImage {
-                name: image.name.to_string(),
-                file: image.path().to_owned(),
-                sha256: image.sha256().to_owned(),
-                soc: file.soc.name.clone(),
-                flash_bytes: footprint.flash_bytes,
-                ram_bytes: footprint.ram_bytes,
-                cycles: footprint.ran.0,
-                ended: footprint.ended,
-                stacks: footprint.stacks,
-            });
+impl Arguments {
+    /// Measures the footprint of each image on each soc.
+    fn of_images(
+        &self,
+        images: &[ForeignImage],
+        socs: &[Platform],
+        verbosity: Verbosity,
+    ) -> Result<Vec<OfImage>, CliError> {
+        let max_cycles = self.max_cycles.map(Cycles);
+        let mut found = Vec::new();
+        for platform in socs {
+            let Platform::Sim(file, _) = platform else { continue };
+            for image in images {
+                let bar = columns::bar(verbosity, image, &file.soc.name);
+                let footprint = image.footprint(file, max_cycles, |Cycles(now), Cycles(limit)| {
+                    bar.set_length(limit);
+                    bar.set_position(now.min(limit));
+                });
+                bar.finish_and_clear();
+                let footprint = footprint.map_err(|failure| {
+                    CliError::new(Exit::from(failure.kind), failure.message, failure.hint)
+                })?;
+                let sizes = self.by.map(|by| image.sizes(file, by.into())).unwrap_or_default();
+                let parts = sizes.into_iter().map(PartOfImage::from);
+                found.push(OfImage {
+                    name: image.name.to_string(),
+                    file: image.path().to_owned(),
+                    sha256: image.sha256().to_owned(),
+                    soc: file.soc.name.clone(),
+                    flash_bytes: footprint.flash_bytes,
+                    ram_bytes: footprint.ram_bytes,
+                    cycles: footprint.ran.0,
+                    ended: footprint.ended,
+                    stacks: footprint.stacks,
+                    parts: parts.collect(),
+                });
+            }
         }
+        Ok(found)
     }
-    Ok(found)
 }
+
+/// The maximum number of an image's parts in a table.
+const MAX_PARTS: usize = 30;
 
 /// Formats the images' footprints: sizes, how the run ended, and one line per stack.
 fn images_table(images: &[OfImage]) -> String {
     let mut text = String::new();
-    for OfImage { name, file, soc, flash_bytes, ram_bytes, ended, stacks, .. } in images {
+    for OfImage { name, file, soc, flash_bytes, ram_bytes, ended, stacks, parts, .. } in images {
         let before = if text.is_empty() { "" } else { "\n" };
         let _ = writeln!(text, "{before}{soc}, {name} ({file}): sizes in bytes");
         let _ = writeln!(text, "{flash_bytes:>9} flash, {ram_bytes} RAM; {ended}");
         stack_lines(&mut text, 3, stacks);
+        part_lines(&mut text, parts);
     }
     text
+}
+
+/// Writes one line per part of an image.
+fn part_lines(text: &mut String, parts: &[PartOfImage]) {
+    if !parts.is_empty() {
+        let _ = writeln!(text, "\n{:>9} {:>9}  of", "flash", "RAM");
+    }
+    let mut line = |flash: u64, ram: u64, name: &str| {
+        let _ = writeln!(text, "{flash:>9} {ram:>9}  {name}");
+    };
+    let (shown, rest) = parts.split_at(parts.len().min(MAX_PARTS));
+    for PartOfImage { name, flash_bytes, ram_bytes } in shown {
+        line(*flash_bytes, *ram_bytes, name);
+    }
+    if !rest.is_empty() {
+        let sum = |bytes: fn(&PartOfImage) -> u64| rest.iter().map(bytes).sum();
+        let name = format!("{} more; --format json lists all", rest.len());
+        line(sum(|part| part.flash_bytes), sum(|part| part.ram_bytes), &name);
+    }
 }
 
 /// Writes one line per stack.

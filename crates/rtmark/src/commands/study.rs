@@ -379,7 +379,7 @@ impl Bench<'_> {
                 say(format!("interrupting {} at every moment", subject.name()));
             }
             let options = SearchOptions {
-                interrupt: INJECTED,
+                interrupt: INJECTED.into(),
                 priority: None,
                 above: false,
                 second: None,

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_observe::{ExceptionNames, Lines};
-use rtmark_sim::{Cycles, Machine, Stop, Watch};
+use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
@@ -50,9 +50,9 @@ pub struct Arguments {
     /// With --worst: cycles to show before the interrupt and after it is served
     #[arg(long, value_name = "N", default_value_t = 5000, requires = "worst")]
     around: u64,
-    /// With --worst: number of the external interrupt
-    #[arg(long, value_name = "N", default_value_t = INJECTED, requires = "worst")]
-    interrupt: u16,
+    /// With --worst: the interrupt: an external one's number, SysTick or PendSV
+    #[arg(long, value_name = "N", default_value_t = INJECTED.into(), value_parser = super::sim::irq, requires = "worst")]
+    interrupt: Irq,
     /// With --worst: priority of the interrupt, as the priority register holds it [default: the most
     /// urgent that may call the kernel]
     #[arg(long, value_name = "P", value_parser = byte, requires = "worst")]
@@ -185,7 +185,7 @@ impl Arguments {
         let held = witness.blockers().into_iter();
         let cause = |held| held_by(held, &names);
         let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", cause(held?))));
-        let name = format!("{} is pending", names.name(16 + self.interrupt));
+        let name = format!("{} is pending", names.name(self.interrupt.exception()));
         let about = vec![("held by", held.collect::<Vec<_>>().join(", "))];
         let slice = Slice { name, from: witness.point, to: witness.served, about };
         recorded.timeline.track("worst case", "worst", -1).slices.push(slice);

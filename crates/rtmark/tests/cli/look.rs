@@ -1,5 +1,7 @@
 //! Looking at a run of `rtmark sim`: traces, profiles, the JSON result's schema.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::common::{
@@ -7,7 +9,7 @@ use crate::common::{
 };
 
 /// Runs `rtmark sim` on an image of this code.
-fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> CommandResult {
+fn sim(folder: &Path, code: &[u16], more: &[&str]) -> CommandResult {
     let path = folder.join("image.elf");
     Elf { code, ..Elf::default() }.write(&path);
     let path = path.display().to_string();
@@ -98,13 +100,28 @@ fn a_profile_adds_up() {
     ];
     let result = sim(folder.path(), CALLS, &arguments);
     assert!(result.stdout.contains("own cycles") && result.stdout.contains("start"), "{result:#?}");
-    let text = std::fs::read_to_string(folded).expect("written");
+    let text = std::fs::read_to_string(&folded).expect("written");
     let cycles = text.lines().map(|line| line.rsplit(' ').next().expect("a count"));
     let cycles: u64 = cycles.map(|count| count.parse::<u64>().expect("a number")).sum();
     assert!(result.stderr.contains(&format!("{cycles} cycles")), "{cycles} of {result:#?}");
     // All in one symbol, and yet called from it: a stack as deep as the calls.
     assert!(text.contains("start;start;start "), "{text}");
-    assert!(std::fs::read_to_string(flame).expect("written").contains("<svg"));
+    let plain = std::fs::read_to_string(&flame).expect("written");
+    assert!(plain.contains("<svg") && plain.contains("search("), "it searches: {plain}");
+
+    let against = |base: &Path| {
+        let base = format!("--flame-base={}", base.display());
+        sim(
+            folder.path(),
+            CALLS,
+            &["--max-cycles=300", &format!("--flame={}", flame.display()), &base],
+        )
+    };
+    assert_eq!(against(&folded).code, result.code);
+    let compared = std::fs::read_to_string(&flame).expect("written");
+    assert!(compared.contains("%; -"), "fewer cycles: {compared}");
+    against(&flame).assert_error(2, &["--flame-base", "no folded stacks", "--profile=FILE"]);
+    against(Path::new("missing")).assert_error(2, &["--flame-base", "missing: No such file"]);
 }
 
 #[test]

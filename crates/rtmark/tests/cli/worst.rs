@@ -39,6 +39,23 @@ fn image_of_two(folder: &Path, doublings: u16) {
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
 }
 
+/// A loop that masks interrupts in each round, with a handler for SysTick alone.
+fn image_of_tick(folder: &Path) {
+    // b over; bx lr; over: movs r0, #100; round: cpsid i; five nops; cpsie i; subs r0, #1; bne round
+    let mut code = vec![0xE000, 0x4770, 0x2064];
+    code.extend([0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6, 0xBF00]);
+    code.extend(EXIT);
+    let probes: &[Probe<'_>] = &[(1, START + 6, "a.b"), (2, START + 24, "a.b")];
+    let file = folder.join("a.elf");
+    Elf { code: &code, probes, ..Elf::default() }.write(&file);
+    let mut bytes = std::fs::read(&file).expect("written");
+    let reset = (START | 1).to_le_bytes();
+    let reset = bytes.windows(8).position(|words| words == [[0, 4, 0, 0x20], reset].concat());
+    let vector = reset.expect("vectors") + 15 * 4;
+    bytes[vector..vector + 4].copy_from_slice(&(START + 3).to_le_bytes());
+    std::fs::write(&file, bytes).expect("writable");
+}
+
 fn worst(folder: &Path, more: &[&str]) -> CommandResult {
     run_rtmark(folder, &[&["worst", "a.elf", "--soc", "stm32c031"], more].concat())
 }
@@ -104,6 +121,82 @@ fn the_worst_moment_is_reported_and_can_be_reopened() {
     let stopped = replayed["cycles"].as_u64().expect("a number");
     // It stops before the handler's code has been waited for.
     assert!((served - 3..=served).contains(&stopped), "{served} {stopped}");
+}
+
+#[test]
+fn an_image_without_external_handlers_is_searched_by_its_tick() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image_of_tick(folder);
+    let refused = worst(folder, &[]);
+    refused
+        .assert_error(2, &["interrupt 8 has no handler", "at reset it has handlers for SysTick"]);
+    let unknown = worst(folder, &["--interrupt", "NMI"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("`NMI` is not an interrupt"));
+
+    let all = json(&expect_success(worst(folder, &["--interrupt", "systick", "--format", "json"])));
+    valid(&all);
+    assert_eq!(all["results"][0]["interrupt"], -1);
+    let latency = &all["results"][0]["latencies"][0];
+    let [least, most] = ["min", "max"].map(|name| latency[name].as_u64().expect("a number"));
+    assert!((15..most - 5).contains(&least) && most < 40, "{latency}");
+    let witness = &latency["witnesses"][0];
+    let command = witness["command"].as_str().expect("text");
+    let point = witness["point"].as_u64().expect("a number");
+    assert!(command.contains(&format!("--irq=SysTick@{point}")), "{command}");
+    // The command leads to the handler when the search says.
+    let until = format!("--until={:#x}", START + 2);
+    let words: Vec<_> = command.split(' ').chain([until.as_str(), "--format", "json"]).collect();
+    let stopped = json(&expect_success(run_rtmark(folder, &words)))["cycles"].as_u64();
+    let served = point + most;
+    assert!(stopped.is_some_and(|at| (served - 3..=served).contains(&at)), "{served} {stopped:?}");
+
+    let text = expect_success(worst(folder, &["--interrupt", "SysTick", "--explain"])).stdout;
+    for word in ["interrupt SysTick at priority 0x00", "SysTick becomes pending", "PRIMASK"] {
+        assert!(text.contains(word), "no `{word}` in {text}");
+    }
+    let high = ["--interrupt", "SysTick", "--priority", "0xC0", "--format", "json"];
+    let high = json(&expect_success(worst(folder, &high)));
+    let command = high["results"][0]["latencies"][0]["witnesses"][0]["command"].as_str();
+    assert!(command.is_some_and(|it| it.contains("--set=0xe000ed20=0xc0000000")), "{command:?}");
+}
+
+/// A loop on a Cortex-M4F that holds back by BASEPRI in each round, with a handler for interrupt 8.
+fn image_with_basepri(folder: &Path) {
+    let mut code = vec![0xBF00; 16];
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    // movs r0, #100; movs r1, #0x60; movs r2, #0; round: msr basepri, r1; five nops; msr basepri, r2;
+    // subs r0, #1; bne round
+    code.extend([0x2064, 0x2160, 0x2200, 0xF381, 0x8811, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00]);
+    code.extend([0xF382, 0x8811, 0x3801, 0xD1F5]);
+    code.extend(EXIT);
+    let probes: &[Probe<'_>] = &[(1, START + 46, "a.b"), (2, START + 68, "a.b")];
+    Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
+}
+
+#[test]
+fn an_images_own_masks_choose_the_priority() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image_with_basepri(folder);
+    let search = |more: &[&str]| {
+        let plain = ["worst", "a.elf", "--soc", "stm32f405", "--format", "json"];
+        expect_success(run_rtmark(folder, &[&plain, more].concat()))
+    };
+    let longest = |result: &CommandResult| {
+        json(result)["results"][0]["latencies"][0]["max"].as_u64().expect("a number")
+    };
+    let own = search(&[]);
+    assert!(own.stderr.contains("priority 0x60 is the most urgent"), "{own:#?}");
+    assert_eq!(json(&own)["results"][0]["priority"], 0x60);
+    for more in [["--priority", "0x50"].as_slice(), &["--above"]] {
+        let above = search(more);
+        assert!(!above.stderr.contains("note"), "{above:#?}");
+        // Held back from one MSR to the other: five NOPs, minus what the interrupt takes to arrive.
+        assert_eq!((longest(&above), longest(&own)), (12, 16));
+    }
 }
 
 fn valid(document: &Value) {

@@ -31,7 +31,7 @@ mod values;
 
 pub use snapshot::keep_moment;
 use values::{Dump, Pend, Place, Setting, When};
-pub use values::{cycles, number, time};
+pub use values::{cycles, irq, number, time};
 
 /// The file name that means stdout.
 const NO_FILE: &str = "-";
@@ -49,6 +49,7 @@ Examples:
   rtmark sim app.elf --soc stm32f405 --entry crc32 --set r0=0x20000000 --set r1=64
   rtmark sim app.elf --soc stm32f405 --trace=app.trace --trace-from main
   rtmark sim app.elf --soc stm32f405 --profile=app.folded --flame app.svg
+  rtmark sim new.elf --soc stm32f405 --flame new.svg --flame-base app.folded
   rtmark sim app.elf --soc stm32f405 --masked=5 --masked-priority 2
   rtmark sim app.elf --soc stm32f405 --snapshot=crash.snapshot
   rtmark sim --resume crash.snapshot --gdb :3333
@@ -122,7 +123,7 @@ pub struct Arguments {
     /// --set 0x20000000=1.
     #[arg(long, value_name = "REG=VALUE", value_parser = values::setting)]
     set: Vec<Setting>,
-    /// Make external interrupt N pending in this cycle; may be repeated
+    /// Make an interrupt pending in this cycle: external interrupt N, SysTick or PendSV; may be repeated
     #[arg(long, value_name = "N@CYCLE", value_parser = values::pend)]
     irq: Vec<Pend>,
     /// End the run at the first access to a peripheral register without a model
@@ -166,9 +167,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     defmt: Option<PathBuf>,
-    /// Draw the profile as a flame graph, in this SVG file
+    /// Draw the profile as a flame graph, in this SVG file; a browser zooms and searches in it
     #[arg(long, value_name = "FILE")]
     flame: Option<PathBuf>,
+    /// With --flame: colour the difference to another run, whose stacks --profile=FILE has written
+    #[arg(long, value_name = "FILE", requires = "flame")]
+    flame_base: Option<PathBuf>,
     /// Show the N longest intervals in which PRIMASK, BASEPRI or FAULTMASK masked interrupts: their
     /// length in cycles, start, end and callers [default: 10]
     ///

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use rtmark_model::HeldInterval;
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map, Profile, Report, landmarks};
-use rtmark_runner::{Ending, Session};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_sim::{Cycles, Image, Instruction, LandmarkObserver, Landmarks, Machine, Observer, Soc};
 
+use super::flame;
 use super::prepare::{resolve, wrong};
-use super::profile;
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
@@ -22,6 +22,8 @@ pub struct Observers<'a> {
     trace: Option<Trace<'a>>,
     profile: Option<Profile<'a>>,
     held: Option<HeldBackRecorder<'a>>,
+    /// The folded stacks of the run to which the flame graph is compared.
+    flame_base: Option<String>,
     /// Where to observe, if not every instruction is needed.
     landmarks: Option<Landmarks>,
 }
@@ -171,7 +173,22 @@ impl Arguments {
         let held = self.masked.map(|_| HeldBackRecorder::new(machine, image, whose));
         let only_masks = trace.is_none() && profile.is_none() && whose == HeldInterrupt::Masked;
         let landmarks = (held.is_some() && only_masks).then(|| landmarks(symbols, []));
-        Ok(Observers { trace, profile, held, landmarks })
+        let flame_base = self.read_flame_base()?;
+        Ok(Observers { trace, profile, held, flame_base, landmarks })
+    }
+
+    /// Reads the folded stacks of --flame-base.
+    fn read_flame_base(&self) -> Result<Option<String>, CliError> {
+        let Some(path) = &self.flame_base else { return Ok(None) };
+        let refuse = |problem: String| {
+            let hint = "give the file that --profile=FILE of another run has written";
+            wrong("--flame-base", format!("{}: {problem}", path.display()), hint)
+        };
+        let text = input_file::read_text(path).map_err(|error| refuse(error.to_string()))?;
+        if !text.lines().any(flame::is_folded) {
+            return Err(refuse("no folded stacks".to_owned()));
+        }
+        Ok(Some(text))
     }
 
     /// Returns the interrupts that --masked asks about.
@@ -229,7 +246,8 @@ impl Arguments {
         if let Some(path) = &self.flame {
             let title = self.image().file_name().unwrap_or(self.image().as_os_str());
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
-            written(path, replace(path, profile::flame_graph(&report, &title).as_bytes()))?;
+            let base = observers.flame_base.as_deref();
+            written(path, replace(path, &flame::graph(&title, &report.folded, base)))?;
         }
         Ok(ObserverResults { profile: Some(report), masked, missed })
     }

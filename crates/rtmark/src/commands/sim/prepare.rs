@@ -335,7 +335,7 @@ impl Arguments {
             }
         }
         for pend in &self.irq {
-            if pend.interrupt >= soc.interrupts {
+            if !machine.has_interrupt(pend.interrupt) {
                 let problem = format!("{} has no interrupt {}", soc.name, pend.interrupt);
                 let hint = format!("its interrupts are 0 to {}", soc.interrupts - 1);
                 return Err(wrong("--irq", problem, &hint));

@@ -1,10 +1,8 @@
-//! Formats a profile as tables and as a flame graph.
+//! Formats a profile as tables.
 
 use std::fmt::Write as _;
 
 use rtmark_observe::Report;
-
-use super::flame;
 
 /// The maximum number of rows of a table.
 const ROWS: usize = 20;
@@ -46,11 +44,6 @@ pub fn table(report: &Report) -> String {
         more(&mut text, report.lines.len(), "line");
     }
     text
-}
-
-/// Draws the stacks as a flame graph in SVG.
-pub fn flame_graph(report: &Report, title: &str) -> String {
-    flame::graph(title, report.folded.iter().map(String::as_str))
 }
 
 fn more(text: &mut String, count: usize, thing: &str) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rtmark_runner::nearest;
-use rtmark_sim::{Image, Register, riscv};
+use rtmark_sim::{Image, Irq, Register, UnknownIrq, riscv};
 
 /// An address, or a symbol to be resolved.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Setting {
 /// An interrupt that becomes pending in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Pend {
-    pub interrupt: u16,
+    pub interrupt: Irq,
     pub cycle: u64,
 }
 
@@ -147,8 +147,16 @@ pub fn dump(text: &str) -> Result<Dump, String> {
 
 pub fn pend(text: &str) -> Result<Pend, String> {
     let (interrupt, cycle) = text.split_once('@').ok_or("a cycle is missing, as in 5@1000")?;
-    let interrupt = u16::try_from(number(interrupt)?).map_err(|_| "no core has so many interrupts");
-    Ok(Pend { interrupt: interrupt?, cycle: number(cycle)? })
+    Ok(Pend { interrupt: irq(interrupt)?, cycle: number(cycle)? })
+}
+
+/// Parses an interrupt: an external one's number, `SysTick` or `PendSV`.
+pub fn irq(text: &str) -> Result<Irq, String> {
+    let external = number(text).ok().and_then(|number| u16::try_from(number).ok());
+    external.map_or_else(
+        || text.parse().map_err(|error: UnknownIrq| error.to_string()),
+        |it| Ok(it.into()),
+    )
 }
 
 /// The named registers of Arm cores, and their counterparts on other cores.
@@ -307,7 +315,8 @@ mod tests {
     #[test]
     fn interrupts_parse_with_their_cycle() {
         let pend = pend("5@1_000").expect("good");
-        assert_eq!((pend.interrupt, pend.cycle), (5, 1000));
+        assert_eq!((pend.interrupt, pend.cycle), (5.into(), 1000));
+        assert_eq!(super::pend("SysTick@7").map(|pend| pend.interrupt), Ok(Irq::SYSTICK));
         for bad in ["5", "5@", "@5", "70000@1", "-1@1"] {
             assert!(super::pend(bad).is_err(), "{bad}");
         }

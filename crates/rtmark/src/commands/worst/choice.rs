@@ -95,7 +95,7 @@ impl Choice {
             let subject = |soc: SocFile| Subject {
                 kernel: None,
                 scenario: self.select.clone(),
-                may_call: soc.soc.core.most_urgent_priority(),
+                may_call: None,
                 soc,
                 path: path.display().to_string(),
                 sha256: sha256(&elf),

@@ -25,14 +25,15 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
     let describer = Describer::new(subject, path);
     let called = |exception: u16| describer.names.name(exception);
     let point = witness.point;
-    let other = witness.other.map(|(other, at, _)| (called(16 + other), at));
+    let other = witness.other.map(|(other, at, _)| (called(other.exception()), at));
     let start = path.at(point.min(other.as_ref().map_or(point, |other| other.1)).saturating_sub(1));
-    let mut text = format!("\n{} becomes pending in cycle {point}", called(16 + witness.interrupt));
+    let mut text =
+        format!("\n{} becomes pending in cycle {point}", called(witness.interrupt.exception()));
     if let Some((other, at)) = &other {
         let _ = write!(text, ", {other} in cycle {at}");
     }
     let _ = write!(text, ", {}\n\n   after       cycle  what\n", subject.name());
-    let mut pends = vec![(point, called(16 + witness.interrupt))];
+    let mut pends = vec![(point, called(witness.interrupt.exception()))];
     pends.extend(other.map(|(name, at)| (at, name)));
     pends.sort_unstable();
     let mut pends = pends.into_iter().peekable();

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use rtmark_sim::Irq;
 use rtmark_worst::{
     Aspect, Case, Control, Findings, Latencies, Path, Reach, Share, Window, search,
 };
 
-use super::sim::number;
+use super::sim::{irq, number};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -50,6 +51,7 @@ Examples:
       --second-priority 0
   rtmark worst --kernel rtic --scenario isr.wake.thread --soc stm32f405 --interrupt 0 --follow
   rtmark worst app.elf --soc stm32f405 --window 100000:200000 --interrupt 5 --priority 0x40
+  rtmark worst app.elf --soc stm32f405 --window 100000:200000 --interrupt SysTick
   rtmark worst app.elf --soc stm32f405 --check --interrupt 5 --window 0:500000
   rtmark worst app.elf --soc stm32f405 --partition 2/8 --state part2.worst
   rtmark worst --kernel lilos --scenario timer.tick --soc stm32c031 --snapshot worst.snapshot
@@ -60,25 +62,25 @@ Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// Number of the external interrupt; rtmark's own images handle the default one by returning at
-    /// once
-    #[arg(long, value_name = "N", default_value_t = INJECTED)]
-    interrupt: u16,
+    /// The interrupt: an external one's number, SysTick or PendSV; rtmark's own images handle the default
+    /// one by returning at once
+    #[arg(long, value_name = "N", default_value_t = INJECTED.into(), value_parser = irq)]
+    interrupt: Irq,
     /// Priority of the interrupt, as the priority register holds it [default: the most urgent that may
-    /// call the kernel]
+    /// call the kernel; for an image, the most urgent that it holds back by BASEPRI, if it does]
     #[arg(long, value_name = "P", value_parser = byte)]
     priority: Option<u8>,
     /// Use the most urgent priority, above all masks but PRIMASK: like --priority 0, or --priority 0xf0
     /// on a Hazard3
     #[arg(long, conflicts_with = "priority")]
     above: bool,
-    /// Number of a second interrupt, which becomes pending at every distance before and after the first
+    /// A second interrupt, which becomes pending at every distance before and after the first
     ///
     /// All pairs of moments are searched. The result gives both interrupts' worst latencies, and how
     /// the two met: nested, tail-chained, or one overtaking the other's entry. rtmark's own images
     /// handle interrupt 9 by returning at once.
-    #[arg(long, value_name = "N", conflicts_with_all = ["follow", "check"])]
-    second: Option<u16>,
+    #[arg(long, value_name = "N", value_parser = irq, conflicts_with_all = ["follow", "check"])]
+    second: Option<Irq>,
     /// Priority of the second interrupt, as the priority register holds it [default: that of the first]
     #[arg(long, value_name = "P", value_parser = byte, requires = "second")]
     second_priority: Option<u8>,
@@ -256,7 +258,11 @@ impl Arguments {
         if self.check {
             subject.check_without_interrupt(budget)?;
         }
-        let path = subject.path(&self.options(budget))?;
+        let options = self.options(budget);
+        let path = subject.path(&options)?;
+        if let Some(note) = subject.priority_note(&path, &options).filter(|_| !verbosity.quiet) {
+            say(note);
+        }
         let findings = self.search(subject, &path, cancelled, verbosity)?;
         let share = self.partition.unwrap_or(Share::WHOLE);
         let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();

@@ -20,7 +20,7 @@ use crate::part_file::{Form, refuse};
 
 const FORM: Form = Form {
     magic: b"RTMARKWC",
-    version: 4,
+    version: 5,
     what: "a part of a search",
     made_by: "rtmark worst --state FILE",
 };
@@ -35,7 +35,6 @@ pub struct Part {
     soc: String,
     path: String,
     elf: Vec<u8>,
-    may_call: u8,
     pub question: Question,
     pub findings: Findings,
 }
@@ -50,7 +49,6 @@ impl Part {
             soc: subject.soc.text.clone(),
             path: subject.path.clone(),
             elf: subject.elf.clone(),
-            may_call: subject.may_call,
             question: question.clone(),
             findings,
         }
@@ -78,7 +76,7 @@ impl Part {
             elf: self.elf.clone(),
             image,
             sha256: sha256(&self.elf),
-            may_call: self.may_call,
+            may_call: None,
             until_output: None,
             inputs: Inputs::default(),
         })

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use rtmark_model::Place;
 use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
 use rtmark_runner::socs;
-use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer};
+use rtmark_sim::{Blocker, Cycles, Instruction, Irq, Machine, Observer};
 use rtmark_worst::{
     Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Witness,
 };
@@ -48,8 +48,9 @@ pub struct Found {
     pub elf_sha256: String,
     /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: String,
-    /// The external interrupt that was injected.
-    pub interrupt: u16,
+    /// The interrupt that was injected, as CMSIS numbers it: -1 is SysTick, -2 PendSV.
+    #[schemars(with = "i32")]
+    pub interrupt: Irq,
     /// Its priority, as stored in the priority register.
     pub priority: u8,
     /// The priority that the program assigns later, if it is a different one.
@@ -87,7 +88,8 @@ pub struct Found {
 /// The second of two interrupts, and how the two interleaved.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SecondReport {
-    pub interrupt: u16,
+    #[schemars(with = "i32")]
+    pub interrupt: Irq,
     /// Its priority, as stored in the priority register.
     pub priority: u8,
     /// The maximum distance between the two, in cycles. If absent, they were tried up to the return of
@@ -195,7 +197,8 @@ pub struct WorstCase {
 /// The other one of two interrupts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OtherInterrupt {
-    pub interrupt: u16,
+    #[schemars(with = "i32")]
+    pub interrupt: Irq,
     /// The cycle since reset in which it becomes pending.
     pub point: u64,
     /// The kind of interleaving: nested, tail_chained, late_arrival or apart; absent if only one of the
@@ -352,7 +355,7 @@ impl<'a> Describer<'a> {
 }
 
 /// Returns the arguments of `rtmark` that replay a case of an interrupt.
-pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec<String> {
+pub fn replay(subject: &Subject, path: &Path, interrupt: Irq, case: Case) -> Vec<String> {
     let question = path.question();
     let first = (question.interrupt, question.priority);
     let armed: Vec<_> = [first]
@@ -368,11 +371,17 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
     arguments.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
     // Two interrupts may share a register.
     let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
-    for (number, priority) in armed.iter().map(|&(number, priority)| (u32::from(number), priority))
-    {
-        *registers.entry(0xE000_E100 + number / 32 * 4).or_default() |= 1 << (number % 32);
+    for &(irq, priority) in &armed {
+        let (priorities, number) = match irq.external().map(u32::from) {
+            Some(number) => {
+                *registers.entry(0xE000_E100 + number / 32 * 4).or_default() |= 1 << (number % 32);
+                (0xE000_E400, number)
+            }
+            // SHPR1 begins with exception 4 (DDI 0403, B3.2.10).
+            None => (0xE000_ED18, u32::from(irq.exception()) - 4),
+        };
         let priority = u32::from(priority) << (number % 4 * 8);
-        *registers.entry(0xE000_E400 + number / 4 * 4).or_default() |= priority;
+        *registers.entry(priorities + number / 4 * 4).or_default() |= priority;
     }
     arguments
         .extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
@@ -383,15 +392,20 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
     arguments
 }
 
+/// Returns an interrupt's name in a text: `IRQ 8`, `SysTick`.
+pub fn called(irq: Irq) -> String {
+    irq.external().map_or_else(|| irq.to_string(), |number| format!("IRQ {number}"))
+}
+
 /// Describes what is timed, with the interrupts' numbers if there are two.
 fn text_of(path: &Path, aspect: Aspect) -> String {
     let question = path.question();
     match (aspect, question.second) {
         (Aspect::Handler, Some(_)) => {
-            format!("IRQ {}'s pend to its handler's first instruction", question.interrupt)
+            format!("{}'s pend to its handler's first instruction", called(question.interrupt))
         }
         (Aspect::Second, Some(second)) => {
-            format!("IRQ {}'s pend to its handler's first instruction", second.interrupt)
+            format!("{}'s pend to its handler's first instruction", called(second.interrupt))
         }
         _ => aspect.text().to_owned(),
     }

@@ -5,7 +5,7 @@ use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Edge, Platform};
-use rtmark_sim::{Image, InternalError, Machine, Stop, Watch};
+use rtmark_sim::{Image, InternalError, Irq, Machine, Stop, Watch};
 use rtmark_units::Cycles;
 use rtmark_worst::{PairedInterrupt, Path, PathError, Question, Reach, Verdict, Window, spans};
 
@@ -21,6 +21,8 @@ const LOAD: &str = "load.mixed";
 /// The number of cycles after which to give up on a point.
 const PATIENCE: u64 = 200_000;
 
+/// The maximum number of interrupts that a hint names.
+const MAX_NAMED_INTERRUPTS: usize = 12;
 /// The maximum number of cycles that a hint suggests for --window.
 const MAX_SUGGESTED_WINDOW: u64 = 1_000_000;
 
@@ -45,8 +47,8 @@ pub struct Subject {
     pub elf: Vec<u8>,
     pub image: Image,
     pub sha256: String,
-    /// The most urgent priority of an interrupt that may call the kernel.
-    pub may_call: u8,
+    /// The most urgent priority of an interrupt that may call the kernel, if that is known.
+    pub may_call: Option<u8>,
     /// The text whose output means success, if the program never exits.
     pub until_output: Option<String>,
     /// The inputs from outside the chip.
@@ -56,7 +58,7 @@ pub struct Subject {
 /// The options of a search, for any subject.
 #[derive(Clone, Debug)]
 pub struct SearchOptions {
-    pub interrupt: u16,
+    pub interrupt: Irq,
     pub priority: Option<u8>,
     /// Whether to use the core's most urgent priority.
     pub above: bool,
@@ -73,7 +75,7 @@ pub struct SearchOptions {
 /// The options for a second interrupt.
 #[derive(Clone, Copy, Debug)]
 pub struct SecondInterrupt {
-    pub interrupt: u16,
+    pub interrupt: Irq,
     /// The priority; by default, that of the first interrupt.
     pub priority: Option<u8>,
     pub distance: Option<u64>,
@@ -198,7 +200,16 @@ impl Subject {
         });
         let core = self.soc.soc.core;
         let above = options.above.then(|| core.most_urgent_priority());
-        let priority = above.or(options.priority).unwrap_or(self.may_call);
+        // The core's own interrupts are enabled, and have the priority that the program gives them.
+        let usual = |irq: Irq, priority: &dyn Fn() -> u8| match irq.external() {
+            Some(_) => priority(),
+            None => start.interrupt_priority(irq),
+        };
+        let priority = above.or(options.priority);
+        let priority = priority.unwrap_or_else(|| {
+            let may_call = || self.may_call.unwrap_or_else(|| self.held_back(&start, &windows));
+            usual(options.interrupt, &may_call)
+        });
         let mut question = Question {
             interrupt: options.interrupt,
             priority,
@@ -209,7 +220,7 @@ impl Subject {
             ends: end_addresses,
             second: options.second.map(|second| PairedInterrupt {
                 interrupt: second.interrupt,
-                priority: second.priority.unwrap_or(priority),
+                priority: second.priority.unwrap_or_else(|| usual(second.interrupt, &|| priority)),
                 distance: second.distance,
             }),
         };
@@ -244,12 +255,64 @@ impl Subject {
                     "use the priority that the program sets: --priority {found:#04x}, or --second-priority for \
                      the second interrupt"
                 ),
-                _ => "choose interrupts that the soc has and the firmware handles, with \
-                      --interrupt and --second"
-                    .to_owned(),
+                _ => self.interrupts_hint(),
             };
             unfit(self, Exit::Usage, error, &hint)
         })
+    }
+
+    /// Returns the most urgent priority that the program holds back by itself up to the end of the windows:
+    /// by BASEPRI, or else any.
+    fn held_back(&self, start: &Machine, windows: &[Window]) -> u8 {
+        let mut machine = start.clone();
+        machine.watch_masks();
+        let _ = machine.run(windows.last().map_or(Cycles(0), |window| Cycles(window.to)));
+        let any = self.soc.soc.core.most_urgent_priority();
+        machine.most_urgent_basepri().unwrap_or(any)
+    }
+
+    /// Returns a note if the priority of a path was chosen by what the program holds back.
+    pub fn priority_note(&self, path: &Path, options: &SearchOptions) -> Option<String> {
+        let question = path.question();
+        let chosen = options.above || options.priority.is_some() || self.may_call.is_some();
+        if chosen || question.interrupt.external().is_none() {
+            return None;
+        }
+        let held = self.held_back(path.start(), &question.windows);
+        let any = self.soc.soc.core.most_urgent_priority();
+        (held != any && held == question.priority).then(|| {
+            format!(
+                "note: {}: priority {held:#04x} is the most urgent that the program holds back by BASEPRI; \
+                 --above searches one that only PRIMASK holds back",
+                self.name()
+            )
+        })
+    }
+
+    /// Returns a hint that names interrupts with a handler of their own when the program starts.
+    fn interrupts_hint(&self) -> String {
+        let choose = "choose interrupts that the soc has and the firmware handles, with --interrupt and --second";
+        let Ok(machine) = self.records().and_then(|records| self.machine(&records)) else {
+            return choose.to_owned();
+        };
+        let all = [Irq::SYSTICK, Irq::PENDSV].into_iter();
+        let all = all.chain((0..machine.soc().interrupts).map(Irq::from));
+        let handled: Vec<_> = all
+            .filter_map(|irq| Some((machine.handler_of(irq).ok()?, irq)))
+            .filter(|_| machine.handler_table().is_some())
+            .collect();
+        // A default handler serves many interrupts.
+        let alone = |address| handled.iter().filter(|(other, _)| *other == address).count() == 1;
+        let names: Vec<_> = handled
+            .iter()
+            .filter(|(address, _)| alone(*address))
+            .map(|(_, irq)| irq.to_string())
+            .take(MAX_NAMED_INTERRUPTS)
+            .collect();
+        match names.as_slice() {
+            [] => choose.to_owned(),
+            _ => format!("{choose}; at reset it has handlers for {}", names.join(", ")),
+        }
     }
 
     /// Returns the path of a stored question.
@@ -369,7 +432,7 @@ impl Subject {
                 elf: built.elf.clone(),
                 image,
                 sha256: built.sha256.clone(),
-                may_call: unit.kernel.manifest.most_urgent_caller(&soc.soc),
+                may_call: Some(unit.kernel.manifest.most_urgent_caller(&soc.soc)),
                 until_output: None,
                 inputs: Inputs::default(),
             });

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use rtmark_model::Place;
+use rtmark_sim::Irq;
 use rtmark_worst::SLICES;
 
-use super::report::{Found, SecondReport, Stretch, WorstCase};
+use super::report::{Found, SecondReport, Stretch, WorstCase, called};
 use crate::output::count;
 
 /// The maximum number of races that are shown.
@@ -171,17 +172,18 @@ impl Found {
 }
 
 impl SecondReport {
-    fn write(&self, text: &mut String, first: u16) {
+    fn write(&self, text: &mut String, first: Irq) {
         let reach = match self.distance {
             Some(distance) => format!("up to {distance} cycles apart"),
             None => "until the earlier one's handler has returned".to_owned(),
         };
         let _ = writeln!(
             text,
-            "\n{:<52}{:>12}  IRQ {first}: p50 max  IRQ {}: p50 max",
+            "\n{:<52}{:>12}  {}: p50 max  {}: p50 max",
             format!("how they met, {reach}"),
             "pairs",
-            self.interrupt
+            called(first),
+            called(self.interrupt)
         );
         for meeting in &self.meetings {
             let _ = write!(text, "{:<52}{:>12}", meeting.text, meeting.pairs);
@@ -236,8 +238,8 @@ impl WorstCase {
             let how = other.how.map(|how| format!(": {}", how.replace('_', " ")));
             let _ = writeln!(
                 text,
-                "        with IRQ {} pended {} {when}{}",
-                other.interrupt,
+                "        with {} pended {} {when}{}",
+                called(other.interrupt),
                 count(apart.unsigned_abs(), "cycle"),
                 how.unwrap_or_default()
             );

@@ -12,7 +12,8 @@ use crate::isa::Disassembly;
 use crate::soc::Soc;
 use crate::state::stop::Stop;
 use crate::state::{
-    Blocker, Convention, CoreState, Interrupted, Landmarks, Register, ThreadStack, UnmappedAddress,
+    Blocker, Convention, CoreState, Interrupted, Irq, Landmarks, Register, ThreadStack,
+    UnmappedAddress,
 };
 
 /// The toy core.
@@ -148,7 +149,7 @@ impl Roles for ToyCore {
         }
     }
 
-    fn handler_of(&self, _interrupt: u16) -> Result<u32, (u32, u32)> {
+    fn handler_of(&self, _interrupt: Irq) -> Result<u32, (u32, u32)> {
         Ok(self.state.soc.vector_base() + HANDLER)
     }
 
@@ -172,9 +173,9 @@ impl Trials for ToyCore {
         self.state.pass_time();
     }
 
-    fn arm_interrupt(&mut self, interrupt: u16, _priority: u8) -> bool {
-        let exists = interrupt < self.state.soc.interrupts.min(32);
-        self.state.armed |= if exists { 1 << interrupt } else { 0 };
+    fn arm_interrupt(&mut self, interrupt: Irq, _priority: u8) -> bool {
+        let exists = interrupt.line() < self.state.soc.interrupts.min(32);
+        self.state.armed |= if exists { 1 << interrupt.line() } else { 0 };
         exists
     }
 
@@ -182,17 +183,17 @@ impl Trials for ToyCore {
         self.state.soc.vector_base()
     }
 
-    fn interrupt_blocker(&self, interrupt: u16) -> Option<Blocker> {
+    fn interrupt_blocker(&self, interrupt: Irq) -> Option<Blocker> {
         let state = &self.state;
-        if state.armed >> interrupt & 1 == 0 {
+        if state.armed >> interrupt.line() & 1 == 0 {
             return Some(Blocker::Disabled);
         }
         let first = state.wanted().trailing_zeros() as u16;
-        let pending = (first < interrupt).then_some(Blocker::Pending(FIRST + first));
+        let pending = (first < interrupt.line()).then_some(Blocker::Pending(FIRST + first));
         state.blocker().or(pending)
     }
 
-    fn observes_pending_until(&self) -> Option<Cycles> {
+    fn observes_pending_until(&self, _interrupt: Irq) -> Option<Cycles> {
         None
     }
 
@@ -200,17 +201,17 @@ impl Trials for ToyCore {
         self.state.asleep
     }
 
-    fn has_arrived(&self, interrupt: u16) -> bool {
-        self.state.wanted() >> interrupt & 1 == 1
+    fn has_arrived(&self, interrupt: Irq) -> bool {
+        self.state.wanted() >> interrupt.line() & 1 == 1
     }
 
-    fn is_active(&self, interrupt: u16) -> bool {
-        self.state.handler.is_some_and(|(active, _)| active == interrupt)
+    fn is_active(&self, interrupt: Irq) -> bool {
+        self.state.handler.is_some_and(|(active, _)| active == interrupt.line())
     }
 
     /// Interrupts are only sampled at instruction boundaries, and nothing can happen between entry and
     /// handler.
-    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> TrialOutcome {
+    fn try_entry_early(&mut self, interrupt: Irq, at: Cycles) -> TrialOutcome {
         match self.interrupt_blocker(interrupt) {
             None if at.0 <= self.state.cycles => {
                 TrialOutcome::Entered(Cycles(self.state.cycles + ENTRY))
@@ -220,7 +221,7 @@ impl Trials for ToyCore {
     }
 
     /// The core has no priorities.
-    fn interrupt_priority(&self, _interrupt: u16) -> u8 {
+    fn interrupt_priority(&self, _interrupt: Irq) -> u8 {
         0
     }
 

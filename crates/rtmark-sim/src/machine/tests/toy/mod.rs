@@ -21,7 +21,7 @@ use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::state::stop::{FaultPolicy, Stop};
-use crate::state::{Blocker, Convention, CoreState, LoadError, Register, Watch, Watches};
+use crate::state::{Blocker, Convention, CoreState, Irq, LoadError, Register, Watch, Watches};
 use crate::timing::{LineMemories, LineMemory};
 
 /// The address of the handler, after the first instruction.
@@ -348,8 +348,8 @@ impl CoreState for ToyState {
         }
     }
 
-    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.coming.insert((at.0.max(self.cycles), interrupt));
+    fn pend_interrupt(&mut self, interrupt: Irq, at: Cycles) {
+        self.coming.insert((at.0.max(self.cycles), interrupt.line()));
     }
 
     fn cycles(&self) -> Cycles {
