@@ -1,12 +1,13 @@
 //! The steps of loads and stores: those of known lines of the cache in the main RAM by the first
 //! function of each, all others by the second one.
 
-use super::steps::{Done, Step};
-use super::{LEAVE, transfer};
+use super::steps::Operands;
+use super::transfer;
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::Width;
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
+use crate::superblock::{Done, LEAVE};
 
 /// The form of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl AddressForm {
 
     /// Returns the address, and the new value of the base register if that changes.
     #[inline(always)]
-    const fn address(self, step: &Step, cpu: &Cpu) -> (u32, Option<u32>) {
+    const fn address(self, step: &Operands, cpu: &Cpu) -> (u32, Option<u32>) {
         let base = cpu.get(step.b);
         let moved = base.wrapping_add(step.value);
         match self {
@@ -44,7 +45,7 @@ impl AddressForm {
 const WIDTHS: [Width; 5] =
     [Width::Byte, Width::SignedByte, Width::Half, Width::SignedHalf, Width::Word];
 
-const fn write_back(step: &Step, cpu: &mut Cpu, base: Option<u32>) {
+const fn write_back(step: &Operands, cpu: &mut Cpu, base: Option<u32>) {
     if let Some(base) = base {
         cpu.set(step.b, base);
     }
@@ -54,7 +55,7 @@ const fn write_back(step: &Step, cpu: &mut Cpu, base: Option<u32>) {
 #[inline(always)]
 fn load_by(
     (form, width): (AddressForm, Width),
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     read: impl FnOnce(&mut Arch, u32) -> Option<u32>,
 ) -> Option<Done> {
@@ -67,27 +68,27 @@ fn load_by(
 
 #[inline(always)]
 pub fn load<const WIDTH: usize, const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
     let width = const { WIDTHS[WIDTH] };
     load_by((const { AddressForm::ALL[FORM] }, width), step, arch, |arch, address| {
-        transfer::read_known(arch, pipeline, (address, width.bytes()), step.now(begin))
+        transfer::read_known(arch, pipeline, (address, width.bytes()), step.now(*begin))
     })
 }
 
 #[inline(always)]
 pub fn load_slowly<const WIDTH: usize, const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Done {
     let width = const { WIDTHS[WIDTH] };
     let loaded = load_by((const { AddressForm::ALL[FORM] }, width), step, arch, |arch, address| {
-        transfer::read_within(arch, pipeline, (address, width.bytes()), step.now(begin))
+        transfer::read_within(arch, pipeline, (address, width.bytes()), step.now(*begin))
     });
     loaded.unwrap_or(Err(LEAVE))
 }
@@ -95,12 +96,12 @@ pub fn load_slowly<const WIDTH: usize, const FORM: usize>(
 /// Loads a word that no store changes.
 #[inline(always)]
 pub fn load_constant(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
-    if !pipeline.memory.reads_known((step.value, 4), step.now(begin)) {
+    if !pipeline.memory.reads_known((step.value, 4), step.now(*begin)) {
         return None;
     }
     arch.cpu.set(step.a, step.other);
@@ -108,12 +109,12 @@ pub fn load_constant(
 }
 
 pub fn load_constant_slowly(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Done {
-    let loaded = transfer::read_within(arch, pipeline, (step.value, 4), step.now(begin));
+    let loaded = transfer::read_within(arch, pipeline, (step.value, 4), step.now(*begin));
     arch.cpu.set(step.a, loaded.ok_or(LEAVE)?);
     Ok(())
 }
@@ -123,7 +124,7 @@ pub fn load_constant_slowly(
 #[inline(always)]
 fn store_by(
     form: AddressForm,
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     write: impl FnOnce(&mut Arch, u32, u32) -> Option<u64>,
 ) -> Option<Done> {
@@ -136,25 +137,25 @@ fn store_by(
 
 #[inline(always)]
 pub fn store<const BYTES: u32, const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
     store_by(const { AddressForm::ALL[FORM] }, step, arch, |arch, address, value| {
-        transfer::write_known(arch, pipeline, (address, BYTES), value, step.now(begin))
+        transfer::write_known(arch, pipeline, (address, BYTES), value, step.now(*begin))
     })
 }
 
 #[inline(always)]
 pub fn store_slowly<const BYTES: u32, const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Done {
     let stored = store_by(const { AddressForm::ALL[FORM] }, step, arch, |arch, address, value| {
-        transfer::write_within(arch, pipeline, (address, BYTES), value, step.now(begin))
+        transfer::write_within(arch, pipeline, (address, BYTES), value, step.now(*begin))
     });
     stored.unwrap_or(Err(LEAVE))
 }
@@ -166,15 +167,15 @@ const RETURNS: u32 = key::JUMPS | key::prediction(PredictionOutcome::Correct);
 /// to the expected address of the same instruction set, and be predicted.
 #[inline(always)]
 pub fn load_list<const RETURN: bool>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
     let (address, base, mut list) = step.list(&arch.cpu);
     let key = transfer::key_of_words(address) | if RETURN { RETURNS } else { 0 };
     if key != step.key.into()
-        || !pipeline.memory.reads_known_words(address, step.c, step.now(begin))
+        || !pipeline.memory.reads_known_words(address, step.c, step.now(*begin))
     {
         return None;
     }
@@ -196,13 +197,13 @@ pub fn load_list<const RETURN: bool>(
 /// Executes STM.
 #[inline(always)]
 pub fn store_list(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
     let (address, base, mut list) = step.list(&arch.cpu);
-    let (count, now) = (step.c, step.now(begin));
+    let (count, now) = (step.c, step.now(*begin));
     if !pipeline.memory.writes_known_words(address, count, now) {
         return None;
     }
@@ -218,14 +219,14 @@ pub fn store_list(
 /// Executes LDRD.
 #[inline(always)]
 pub fn load_dual<const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
     let (address, base) = const { AddressForm::ALL[FORM] }.address(step, &arch.cpu);
     let key = transfer::key_of_words(address);
-    if key != step.key.into() || !pipeline.memory.reads_known_words(address, 2, step.now(begin)) {
+    if key != step.key.into() || !pipeline.memory.reads_known_words(address, 2, step.now(*begin)) {
         return None;
     }
     let [low, high] = *arch.system.bus.ram_words(address, 2)?.first_chunk()?;
@@ -238,13 +239,13 @@ pub fn load_dual<const FORM: usize>(
 /// Executes STRD.
 #[inline(always)]
 pub fn store_dual<const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Option<Done> {
     let ((address, base), now) =
-        (const { AddressForm::ALL[FORM] }.address(step, &arch.cpu), step.now(begin));
+        (const { AddressForm::ALL[FORM] }.address(step, &arch.cpu), step.now(*begin));
     if !pipeline.memory.writes_known_words(address, 2, now) {
         return None;
     }
@@ -255,7 +256,7 @@ pub fn store_dual<const FORM: usize>(
     Some(step.done(transfer::key_of_words(address) | key::stalled(stalls)))
 }
 
-impl Step {
+impl Operands {
     /// Returns operands of a transfer of a list of registers: the offsets of the first word and of the
     /// new base from the base register.
     pub const fn of_list(base: u8, list: u16, first: i32, moved: i32) -> Self {

@@ -2,12 +2,13 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
-use super::steps::{Done, Step, StepFn, branch, node, threaded};
+use super::steps::{Code, Operands, branch, node};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, extended, product, results, with_bits};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
 use crate::armr::timing::Pipeline;
 use crate::exec::{shift, shift_some};
+use crate::superblock::{Done, StepFn, threaded};
 
 /// The operations, indexed by their numbers.
 const ALUS: [Alu; 17] = {
@@ -90,7 +91,7 @@ impl Operand {
 
     /// Returns the second operand of a step, and the shifter's carry-out.
     #[inline(always)]
-    fn get(self, step: &Step, cpu: &Cpu) -> (u32, bool) {
+    fn get(self, step: &Operands, cpu: &Cpu) -> (u32, bool) {
         let (register, carry, distance) = (cpu.get(step.c), cpu.carry(), u32::from(step.d));
         let by = |kind| shift(register, kind, cpu.get(step.d) & 0xFF, carry);
         match self {
@@ -113,10 +114,10 @@ impl Operand {
 /// Executes an operation on a register and a second operand.
 #[inline(always)]
 pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     _: &mut Pipeline,
-    _: u64,
+    _: &mut u64,
 ) -> Done {
     let (cpu, alu) = (&mut arch.cpu, const { ALUS[ALU] });
     let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, cpu);
@@ -138,10 +139,10 @@ pub fn data_and_branch<
     const CONDITION: u8,
     const BACKWARDS: bool,
 >(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    begin: &mut u64,
 ) -> Done {
     data::<ALU, OPERAND, true>(step, arch, pipeline, begin)?;
     branch::<CONDITION, BACKWARDS>(step, arch, pipeline, begin)
@@ -149,7 +150,7 @@ pub fn data_and_branch<
 
 /// Sets a register to a constant.
 #[inline(always)]
-pub const fn constant(step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64) -> Done {
+pub const fn constant(step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut u64) -> Done {
     arch.cpu.set(step.a, step.value);
     Ok(())
 }
@@ -157,7 +158,7 @@ pub const fn constant(step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64) ->
 /// Executes an operation on a register by a function of the operands.
 macro_rules! registers {
     ($result:expr) => {
-        threaded!(|step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64| {
+        threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut u64| {
             let result = $result(step, &arch.cpu);
             arch.cpu.set(step.a, result);
             Ok(())
@@ -166,16 +167,16 @@ macro_rules! registers {
 }
 
 /// Returns the function of a multiplication, or that of a node if it has none.
-pub fn multiplication(multiply: Multiply) -> StepFn {
+pub fn multiplication(multiply: Multiply) -> StepFn<Code> {
     macro_rules! by_kind {
         ($($short:ident)*; $($long:ident)*) => {
             match multiply {
-                $(Multiply::$short => registers!(|step: &Step, cpu: &Cpu| {
+                $(Multiply::$short => registers!(|step: &Operands, cpu: &Cpu| {
                     let (n, m, a) = (cpu.get(step.b), cpu.get(step.c), cpu.get(step.d));
                     product(const { Multiply::$short }, n, m, a.into()) as u32
                 }),)*
                 $(Multiply::$long => {
-                    threaded!(|step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64| {
+                    threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut u64| {
                         let cpu = &mut arch.cpu;
                         let (n, m) = (cpu.get(step.b), cpu.get(step.c));
                         let before = cpu.pair(step.a, step.d);
@@ -192,11 +193,11 @@ pub fn multiplication(multiply: Multiply) -> StepFn {
 }
 
 /// Returns the function of an extension.
-pub fn extension(narrow: Narrow, sign: Sign) -> StepFn {
+pub fn extension(narrow: Narrow, sign: Sign) -> StepFn<Code> {
     macro_rules! by_kind {
         ($($narrow:ident $sign:ident)*) => {
             match (narrow, sign) {
-                $((Narrow::$narrow, Sign::$sign) => registers!(|step: &Step, cpu: &Cpu| {
+                $((Narrow::$narrow, Sign::$sign) => registers!(|step: &Operands, cpu: &Cpu| {
                     let start = if step.b == 15 { 0 } else { cpu.get(step.b) };
                     let rotated = cpu.get(step.c).rotate_right(step.value);
                     extended(const { Narrow::$narrow }, const { Sign::$sign }, start, rotated)
@@ -208,11 +209,11 @@ pub fn extension(narrow: Narrow, sign: Sign) -> StepFn {
 }
 
 /// Returns the function of an operation on bits.
-pub fn bit_operation(bits: Bits) -> StepFn {
+pub fn bit_operation(bits: Bits) -> StepFn<Code> {
     macro_rules! by_kind {
         ($($bits:ident $(($sign:ident))?)*) => {
             match bits {
-                $(Bits::$bits $((Sign::$sign))? => registers!(|step: &Step, cpu: &Cpu| {
+                $(Bits::$bits $((Sign::$sign))? => registers!(|step: &Operands, cpu: &Cpu| {
                     let bits = const { Bits::$bits $((Sign::$sign))? };
                     let (d, n, m) = (cpu.get(step.a), cpu.get(step.b), cpu.get(step.c));
                     with_bits(bits, d, (n, m), (step.value, step.d))
@@ -226,7 +227,7 @@ pub fn bit_operation(bits: Bits) -> StepFn {
 }
 
 /// Returns the function of an operation.
-pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn {
+pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn<Code> {
     macro_rules! operands {
         ($alu:literal: $($operand:literal)*) => {
             match (operand as usize, sets) {

@@ -2,8 +2,9 @@
 
 use super::access::{self, AddressForm};
 use super::data::{self, Operand};
-use super::steps::{self, StepFn, guard, node, threaded};
+use super::steps::{self, Code, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
+use crate::superblock::{StepFn, threaded};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +190,7 @@ macro_rules! by_form {
 
 impl Operation {
     /// Returns the function of steps that do this.
-    pub fn function(self) -> StepFn {
+    pub fn function(self) -> StepFn<Code> {
         match self {
             Self::End => threaded!(steps::end),
             Self::Nothing => threaded!(steps::nothing),
@@ -230,7 +231,7 @@ impl Operation {
     }
 }
 
-fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn {
+fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn<Code> {
     macro_rules! by_operation {
         ($($alu:ident $operand:ident)*) => {
             match (alu, operand) {
@@ -248,7 +249,7 @@ fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn {
     by_operation!(Cmp Immediate Cmp Register Sub Immediate Tst Immediate)
 }
 
-fn load(width: Width, form: AddressForm) -> StepFn {
+fn load(width: Width, form: AddressForm) -> StepFn<Code> {
     macro_rules! by_width {
         ($($width:ident)*) => {
             match width {
@@ -265,7 +266,7 @@ fn load(width: Width, form: AddressForm) -> StepFn {
     by_width!(Byte SignedByte Half SignedHalf Word)
 }
 
-fn store(width: Width, form: AddressForm) -> StepFn {
+fn store(width: Width, form: AddressForm) -> StepFn<Code> {
     macro_rules! by_bytes {
         ($($bytes:literal)*) => {
             match width.bytes() {

@@ -3,7 +3,7 @@
 use super::access::AddressForm;
 use super::data::Operand;
 use super::operation::{ALL_FLAGS, Operation};
-use super::steps::Step;
+use super::steps::Operands;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{
     Address, Alu, Bank, Hint, Index, Instruction, Multiply, Offset, Op, Order, Rights,
@@ -18,13 +18,13 @@ const WAITS: u32 = 0xFF00;
 #[derive(Clone, Copy, Debug)]
 pub struct Draft {
     pub operation: Operation,
-    pub operands: Step,
+    pub operands: Operands,
 }
 
 impl Draft {
     /// Returns a step of an operation on registers and an immediate.
     pub const fn new(operation: Operation, (a, b, c): (u8, u8, u8), value: u32) -> Self {
-        Self { operation, operands: Step::new(a, b, c, value) }
+        Self { operation, operands: Operands::new(a, b, c, value) }
     }
 
     /// Returns a step of an operation that needs only a value.
@@ -112,7 +112,7 @@ pub fn list(
 ) -> Option<Draft> {
     let (first, moved) = order.addresses(0, it.imm.count_ones());
     let moved = if back == WriteBack::Yes { moved.cast_signed() } else { 0 };
-    let operands = Step::of_list(it.n, it.imm as u16, first.cast_signed(), moved);
+    let operands = Operands::of_list(it.n, it.imm as u16, first.cast_signed(), moved);
     (it.n != 15 && it.imm != 0).then_some(Draft { operation, operands })
 }
 
