@@ -124,7 +124,8 @@ impl<T: Threaded> Blocks<T> {
         let end = steps.last();
         let next = steps.iter().skip(1).chain(end).map(|(function, ..)| *function);
         let linked = steps.iter().zip(next);
-        self.steps.extend(linked.map(|((_, operands, _), next)| Step { next, operands: *operands }));
+        self.steps
+            .extend(linked.map(|((_, operands, _), next)| Step { next, operands: *operands }));
         self.points.extend(steps.iter().map(|(.., point)| *point));
         let last = self.steps.len() as u32;
         if let Some((begin, ..)) = steps.first() {

@@ -115,12 +115,7 @@ pub fn advance_or<'a, T: Threaded>(
     system: &mut T::System,
     mut carry: T::Carry,
     rest: Iter<'a, Step<T>>,
-    fast: impl FnOnce(
-        &'a T::Operands,
-        &mut T::Registers,
-        &mut T::System,
-        &mut T::Carry,
-    ) -> Option<Done>,
+    fast: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> Option<Done>,
     slow: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> Done,
 ) -> Exit {
     let mut left = rest.clone();

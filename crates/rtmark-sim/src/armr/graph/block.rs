@@ -276,8 +276,9 @@ impl Forming<'_> {
         self.points.push(self.at);
         select::drop_flags(&mut self.drafts);
         self.drop_nothing();
-        let steps = self.drafts.iter().zip(&self.points);
-        steps.map(|(draft, at)| (draft.operation.function(), draft.operands, *at)).collect()
+        let functions = select::functions(&self.drafts);
+        let steps = self.drafts.iter().zip(&self.points).zip(functions);
+        steps.map(|((draft, at), function)| (function, draft.operands, *at)).collect()
     }
 }
 

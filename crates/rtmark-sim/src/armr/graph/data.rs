@@ -2,7 +2,7 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
-use super::steps::{Code, Operands, branch, node};
+use super::steps::{Carry, Code, FIRST, LastOperand, NEITHER, Operands, SECOND, branch, node};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, extended, product, results, with_bits};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
@@ -89,10 +89,11 @@ impl Operand {
         )
     }
 
-    /// Returns the second operand of a step, and the shifter's carry-out.
+    /// Returns the second operand of a step whose second register has a value, and the shifter's
+    /// carry-out.
     #[inline(always)]
-    fn get(self, step: &Operands, cpu: &Cpu) -> (u32, bool) {
-        let (register, carry, distance) = (cpu.get(step.c), cpu.carry(), u32::from(step.d));
+    fn get(self, step: &Operands, register: u32, cpu: &Cpu) -> (u32, bool) {
+        let (carry, distance) = (cpu.carry(), u32::from(step.d));
         let by = |kind| shift(register, kind, cpu.get(step.d) & 0xFF, carry);
         match self {
             Self::Immediate => (step.value, carry),
@@ -113,20 +114,21 @@ impl Operand {
 
 /// Executes an operation on a register and a second operand.
 #[inline(always)]
-pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool>(
+pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool, const LAST: LastOperand>(
     step: &Operands,
     arch: &mut Arch,
     _: &mut Pipeline,
-    _: &mut u64,
+    carry: &mut Carry,
 ) -> Done {
     let (cpu, alu) = (&mut arch.cpu, const { ALUS[ALU] });
-    let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, cpu);
-    let results = results(alu, cpu.get(step.b), y, cpu.carry(), shifter);
+    let register = if LAST == SECOND { carry.last } else { cpu.get(step.c) };
+    let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, register, cpu);
+    let results = results(alu, step.first::<LAST>(cpu, carry), y, cpu.carry(), shifter);
     if SETS {
         cpu.note(alu, results);
     }
     if !alu.compares() {
-        cpu.set(step.a, results.0);
+        step.set(cpu, carry, results.0);
     }
     Ok(())
 }
@@ -136,31 +138,37 @@ pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool>(
 pub fn data_and_branch<
     const ALU: usize,
     const OPERAND: usize,
+    const LAST: LastOperand,
     const CONDITION: u8,
     const BACKWARDS: bool,
 >(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: &mut u64,
+    carry: &mut Carry,
 ) -> Done {
-    data::<ALU, OPERAND, true>(step, arch, pipeline, begin)?;
-    branch::<CONDITION, BACKWARDS>(step, arch, pipeline, begin)
+    data::<ALU, OPERAND, true, LAST>(step, arch, pipeline, carry)?;
+    branch::<CONDITION, BACKWARDS>(step, arch, pipeline, carry)
 }
 
 /// Sets a register to a constant.
 #[inline(always)]
-pub const fn constant(step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut u64) -> Done {
-    arch.cpu.set(step.a, step.value);
+pub const fn constant(
+    step: &Operands,
+    arch: &mut Arch,
+    _: &mut Pipeline,
+    carry: &mut Carry,
+) -> Done {
+    step.set(&mut arch.cpu, carry, step.value);
     Ok(())
 }
 
 /// Executes an operation on a register by a function of the operands.
 macro_rules! registers {
     ($result:expr) => {
-        threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut u64| {
+        threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, carry: &mut Carry| {
             let result = $result(step, &arch.cpu);
-            arch.cpu.set(step.a, result);
+            step.set(&mut arch.cpu, carry, result);
             Ok(())
         })
     };
@@ -176,7 +184,7 @@ pub fn multiplication(multiply: Multiply) -> StepFn<Code> {
                     product(const { Multiply::$short }, n, m, a.into()) as u32
                 }),)*
                 $(Multiply::$long => {
-                    threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut u64| {
+                    threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut Carry| {
                         let cpu = &mut arch.cpu;
                         let (n, m) = (cpu.get(step.b), cpu.get(step.c));
                         let before = cpu.pair(step.a, step.d);
@@ -226,14 +234,18 @@ pub fn bit_operation(bits: Bits) -> StepFn<Code> {
     )
 }
 
-/// Returns the function of an operation.
-pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn<Code> {
+/// Returns the function of an operation. `last` is the operand that is the result of the step before.
+pub fn function(alu: Alu, operand: Operand, sets: bool, last: LastOperand) -> StepFn<Code> {
     macro_rules! operands {
-        ($alu:literal: $($operand:literal)*) => {
-            match (operand as usize, sets) {
+        ($alu:literal: $($last:ident: $($with:literal)*;)* $($operand:literal)*) => {
+            match (operand as usize, sets, last) {
+                $($(
+                    ($with, false, $last) => threaded!(data::<$alu, $with, false, $last>),
+                    ($with, true, $last) => threaded!(data::<$alu, $with, true, $last>),
+                )*)*
                 $(
-                    ($operand, false) => threaded!(data::<$alu, $operand, false>),
-                    ($operand, true) => threaded!(data::<$alu, $operand, true>),
+                    ($operand, false, _) => threaded!(data::<$alu, $operand, false, NEITHER>),
+                    ($operand, true, _) => threaded!(data::<$alu, $operand, true, NEITHER>),
                 )*
                 _ => threaded!(node),
             }
@@ -242,7 +254,9 @@ pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn<Code> {
     macro_rules! operations {
         ($($alu:literal)*) => {
             match alu as usize {
-                $($alu => operands!($alu: 0 1 2 3 4 5 6 7 8 9 10 11),)*
+                $($alu => operands!(
+                    $alu: FIRST: 0 2 3 4 5; SECOND: 2 3 4 5 6; 0 1 2 3 4 5 6 7 8 9 10 11
+                ),)*
                 _ => threaded!(node),
             }
         };

@@ -2,7 +2,7 @@
 
 use super::access::{self, AddressForm};
 use super::data::{self, Operand};
-use super::steps::{self, Code, guard, node};
+use super::steps::{self, Code, FIRST, LastOperand, NEITHER, SECOND, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
 use crate::superblock::{StepFn, threaded};
 
@@ -188,21 +188,43 @@ macro_rules! by_form {
     };
 }
 
+/// Selects an instance of a generic function by the operand that is the last result.
+macro_rules! by_last {
+    ($last:expr, $at:ident => $of:expr) => {
+        by_last!($last, $at => $of, FIRST SECOND)
+    };
+    ($last:expr, $at:ident => $of:expr, $($name:ident)*) => {
+        match $last {
+            $($name => {
+                const $at: LastOperand = $name;
+                $of
+            })*
+            _ => {
+                const $at: LastOperand = NEITHER;
+                $of
+            }
+        }
+    };
+}
+
 impl Operation {
-    /// Returns the function of steps that do this.
-    pub fn function(self) -> StepFn<Code> {
+    /// Returns the function of steps that do this. `last` is the operand that is the result of the step
+    /// before.
+    pub fn function(self, last: LastOperand) -> StepFn<Code> {
         match self {
             Self::End => threaded!(steps::end),
             Self::Nothing => threaded!(steps::nothing),
             Self::Constant => threaded!(data::constant),
-            Self::Data(alu, operand, sets) => data::function(alu, operand, sets),
-            Self::DataAndBranch(alu, operand, branch) => data_and_branch(alu, operand, branch),
+            Self::Data(alu, operand, sets) => data::function(alu, operand, sets, last),
+            Self::DataAndBranch(alu, operand, branch) => {
+                data_and_branch(alu, operand, branch, last)
+            }
             Self::Multiply(multiply) => data::multiplication(multiply),
             Self::Extend(narrow, sign) => data::extension(narrow, sign),
             Self::Bits(bits) => data::bit_operation(bits),
-            Self::Load(width, form) => load(width, form),
+            Self::Load(width, form) => load(width, form, last),
             Self::LoadConstant => threaded!(access::load_constant, access::load_constant_slowly),
-            Self::Store(width, form) => store(width, form),
+            Self::Store(width, form) => store(width, form, last),
             Self::LoadDual(form) => by_form!(form, AT => threaded!(access::load_dual::<AT>, node)),
             Self::StoreDual(form) => {
                 by_form!(form, AT => threaded!(access::store_dual::<AT>, node))
@@ -231,16 +253,16 @@ impl Operation {
     }
 }
 
-fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn<Code> {
+fn data_and_branch(alu: Alu, operand: Operand, branch: Branch, last: LastOperand) -> StepFn<Code> {
     macro_rules! by_operation {
         ($($alu:ident $operand:ident)*) => {
             match (alu, operand) {
                 $((Alu::$alu, Operand::$operand) => {
                     const ALU: usize = Alu::$alu as usize;
                     const OPERAND: usize = Operand::$operand as usize;
-                    by_branch!(branch, AT BACKWARDS => {
-                        threaded!(data::data_and_branch::<ALU, OPERAND, AT, BACKWARDS>)
-                    })
+                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS => {
+                        threaded!(data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS>)
+                    }), FIRST)
                 })*
                 _ => threaded!(node),
             }
@@ -249,16 +271,16 @@ fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn<Code> {
     by_operation!(Cmp Immediate Cmp Register Sub Immediate Tst Immediate)
 }
 
-fn load(width: Width, form: AddressForm) -> StepFn<Code> {
+fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<Code> {
     macro_rules! by_width {
         ($($width:ident)*) => {
             match width {
                 $(Width::$width => {
                     const WIDTH: usize = Width::$width as usize;
-                    by_form!(form, AT => threaded!(
-                        access::load::<WIDTH, AT>,
-                        access::load_slowly::<WIDTH, AT>
-                    ))
+                    by_last!(last, LAST => by_form!(form, AT => threaded!(
+                        access::load::<WIDTH, AT, LAST>,
+                        access::load_slowly::<WIDTH, AT, LAST>
+                    )), FIRST)
                 })*
             }
         };
@@ -266,14 +288,14 @@ fn load(width: Width, form: AddressForm) -> StepFn<Code> {
     by_width!(Byte SignedByte Half SignedHalf Word)
 }
 
-fn store(width: Width, form: AddressForm) -> StepFn<Code> {
+fn store(width: Width, form: AddressForm, last: LastOperand) -> StepFn<Code> {
     macro_rules! by_bytes {
         ($($bytes:literal)*) => {
             match width.bytes() {
-                $($bytes => by_form!(form, AT => threaded!(
-                    access::store::<$bytes, AT>,
-                    access::store_slowly::<$bytes, AT>
-                )),)*
+                $($bytes => by_last!(last, LAST => by_form!(form, AT => threaded!(
+                    access::store::<$bytes, AT, LAST>,
+                    access::store_slowly::<$bytes, AT, LAST>
+                ))),)*
                 _ => threaded!(node),
             }
         };

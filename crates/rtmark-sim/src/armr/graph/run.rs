@@ -1,7 +1,7 @@
 //! Runs along the graph: from block to block where the way is known, and otherwise from node to node.
 
 use super::block::Point;
-use super::steps::{Code, Operands, RUN_NODE, VARIES};
+use super::steps::{Carry, Code, Operands, RUN_NODE, VARIES};
 use super::{Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::timing::{Pipeline, key};
@@ -71,7 +71,7 @@ impl Runner<Code> for BlockRun<'_> {
         if is_due || block.condition.seen != self.progress.seen {
             return None;
         }
-        let mut exit = (block.begin)(self.arch, self.pipeline, next, steps.iter());
+        let mut exit = (block.begin)(self.arch, self.pipeline, Carry::of(next), steps.iter());
         if exit.key() == RUN_NODE {
             exit = self.run_nodes(block, exit);
         }
@@ -99,12 +99,13 @@ impl BlockRun<'_> {
             let node = point.and_then(|point| graph.nodes.get(point.node as usize));
             let (Some((step, rest)), Some(node)) = (rest.split_first(), node) else { break };
             let Operands { key: expected, value, .. } = step.operands;
-            let key = (node.run)(arch, pipeline, node, step.operands.now(progress.next));
+            let carry = Carry::of(progress.next);
+            let key = (node.run)(arch, pipeline, node, step.operands.now(&carry));
             let varies = node.varies(key);
             exit = if key != expected.into() || varies && target(arch) != value {
                 exit.with_key(if varies { key | VARIES } else { key })
             } else {
-                (step.next)(arch, pipeline, progress.next, rest.iter())
+                (step.next)(arch, pipeline, carry, rest.iter())
             };
         }
         exit

@@ -3,13 +3,14 @@
 use super::access::AddressForm;
 use super::data::Operand;
 use super::operation::{ALL_FLAGS, Operation};
-use super::steps::Operands;
+use super::steps::{Code, FIRST, NEITHER, Operands, SECOND};
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{
     Address, Alu, Bank, Hint, Index, Instruction, Multiply, Offset, Op, Order, Rights,
     SecondOperand, WriteBack,
 };
 use crate::armr::timing::key;
+use crate::superblock::StepFn;
 
 /// The bits of a key that depend on a store's waits.
 const WAITS: u32 = 0xFF00;
@@ -35,6 +36,48 @@ impl Draft {
     /// Returns a step with the operands of an instruction: `d`, `n`, `m` and `imm`.
     const fn of(operation: Operation, it: &Instruction) -> Self {
         Self::new(operation, (it.d, it.n, it.m), it.imm)
+    }
+
+    /// Returns the registers that an operation reads as its first and second operand, if it can have them
+    /// from the step before.
+    const fn reads(&self) -> [Option<u8>; 2] {
+        let Operands { a, b, c, .. } = self.operands;
+        match self.operation {
+            Operation::Data(_, Operand::Immediate | Operand::Carrying, _) => [Some(b), None],
+            Operation::Data(..) => [Some(b), Some(c)],
+            Operation::DataAndBranch(..) => [Some(b), None],
+            Operation::Load(_, form) | Operation::Store(_, form) => {
+                let base = if matches!(form, AddressForm::Absolute) { None } else { Some(b) };
+                let stored = matches!(self.operation, Operation::Store(..));
+                [base, if stored { Some(a) } else { None }]
+            }
+            _ => [None, None],
+        }
+    }
+
+    /// Returns the register whose value a step passes on, given that of the step before.
+    const fn passes(&self, last: Option<u8>) -> Option<u8> {
+        match self.operation {
+            Operation::Data(alu, ..) | Operation::DataAndBranch(alu, ..) if alu.compares() => last,
+            Operation::Constant
+            | Operation::Data(..)
+            | Operation::DataAndBranch(..)
+            | Operation::Multiply(Multiply::Mul | Multiply::Mla | Multiply::Mls)
+            | Operation::Extend(..)
+            | Operation::Bits(_)
+            | Operation::Load(..)
+            | Operation::LoadConstant => Some(self.operands.a),
+            Operation::Store(
+                _,
+                AddressForm::Absolute | AddressForm::Offset | AddressForm::Indexed,
+            )
+            | Operation::Nothing
+            | Operation::Guard(_)
+            | Operation::Expect(_)
+            | Operation::Branch(_)
+            | Operation::CompareWithZero(_) => last,
+            _ => None,
+        }
     }
 
     const fn and(mut self, d: u8) -> Self {
@@ -175,6 +218,35 @@ pub fn drop_flags(drafts: &mut [Draft]) {
         live |= draft.operation.flags().reads;
     };
     drafts.iter_mut().zip(is_guarded).rev().for_each(|(draft, guarded)| drop(draft, guarded));
+}
+
+/// Returns the function of each step. Those whose operand is the result of the step before take that from
+/// there.
+pub fn functions(drafts: &[Draft]) -> Vec<StepFn<Code>> {
+    let (mut last, mut guarded) = (None, 0);
+    let function = |draft: &Draft| {
+        let [first, second] = draft.reads();
+        let operand = match last {
+            None => NEITHER,
+            last if last == first => FIRST,
+            last if last == second => SECOND,
+            Some(_) => NEITHER,
+        };
+        last = draft.passes(last);
+        guarded = match draft.operation {
+            Operation::Guard(_) => draft.operands.value + 1,
+            _ => guarded,
+        };
+        if guarded > 0 {
+            guarded -= 1;
+            if guarded == 0 {
+                // The steps that have one may have been left out.
+                last = None;
+            }
+        }
+        draft.operation.function(operand)
+    };
+    drafts.iter().map(function).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use std::slice::Iter;
 
 use super::block::{CodeCheck, Point};
+use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, Effects};
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
 use crate::superblock::{Done, END, Exit, LEAVE, Step, Threaded};
@@ -24,12 +25,36 @@ pub enum Code {}
 impl Threaded for Code {
     type Registers = Arch;
     type System = Pipeline;
-    /// The cycle in which the block begins.
-    type Carry = u64;
+    type Carry = Carry;
     type Operands = Operands;
     type Point = Point;
     type Condition = CodeCheck;
 }
+
+/// What each step passes to the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Carry {
+    /// The cycle in which the block begins.
+    pub begin: u64,
+    /// The result of the last step that had one, so that a chain of instructions does not wait for the
+    /// host's memory.
+    pub last: u32,
+}
+
+impl Carry {
+    /// Returns what is passed to the first step of a block, or after a node's function.
+    pub const fn of(begin: u64) -> Self {
+        Self { begin, last: 0 }
+    }
+}
+
+/// Which operand of a step is [`Carry::last`], as a constant parameter.
+pub type LastOperand = u8;
+pub const NEITHER: LastOperand = 0;
+/// The first operand, or the base register of an address.
+pub const FIRST: LastOperand = 1;
+/// The second operand, or the register that is stored.
+pub const SECOND: LastOperand = 2;
 
 /// The operands of one operation of a block.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +84,21 @@ impl Operands {
     }
 
     #[inline(always)]
-    pub const fn now(&self, begin: u64) -> u64 {
-        begin.wrapping_add_signed(self.issue as i64)
+    pub const fn now(&self, carry: &Carry) -> u64 {
+        carry.begin.wrapping_add_signed(self.issue as i64)
+    }
+
+    /// Returns the first operand.
+    #[inline(always)]
+    pub const fn first<const LAST: LastOperand>(&self, cpu: &Cpu, carry: &Carry) -> u32 {
+        if LAST == FIRST { carry.last } else { cpu.get(self.b) }
+    }
+
+    /// Sets the destination.
+    #[inline(always)]
+    pub const fn set(&self, cpu: &mut Cpu, carry: &mut Carry, value: u32) {
+        cpu.set(self.a, value);
+        carry.last = value;
     }
 
     /// Returns whether the block continues after an outcome.
@@ -106,30 +144,30 @@ impl Operands {
 pub fn guard<const CONDITION: u8>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
+    carry: Carry,
     mut rest: Iter<'_, Step<Code>>,
 ) -> Exit {
     let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
-    if !arch.cpu.holds(CONDITION) {
-        for _ in 0..last.operands.value {
-            last = rest.next().unwrap_or(last);
-        }
+    if !arch.cpu.holds(CONDITION)
+        && let Some(guarded) = rest.nth((last.operands.value as usize).saturating_sub(1))
+    {
+        last = guarded;
     }
-    (last.next)(arch, pipeline, begin, rest)
+    (last.next)(arch, pipeline, carry, rest)
 }
 
 /// Ends the block.
-pub const fn end(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut u64) -> Done {
+pub const fn end(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> Done {
     Err(END)
 }
 
 /// Does nothing.
-pub const fn nothing(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut u64) -> Done {
+pub const fn nothing(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> Done {
     Ok(())
 }
 
 /// Has the function of the step's node executed.
-pub const fn node(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut u64) -> Done {
+pub const fn node(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> Done {
     Err(RUN_NODE)
 }
 
@@ -139,7 +177,7 @@ pub const fn expect<const CONDITION: u8>(
     step: &Operands,
     arch: &mut Arch,
     _: &mut Pipeline,
-    _: &mut u64,
+    _: &mut Carry,
 ) -> Done {
     if arch.cpu.holds(CONDITION) { Ok(()) } else { Err(step.value) }
 }
@@ -150,7 +188,7 @@ pub fn branch<const CONDITION: u8, const BACKWARDS: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: &mut u64,
+    _: &mut Carry,
 ) -> Done {
     step.branch::<BACKWARDS>(pipeline, arch.cpu.holds(CONDITION), key::SKIPPED)
 }
@@ -161,7 +199,7 @@ pub fn compare_with_zero<const ZERO: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: &mut u64,
+    _: &mut Carry,
 ) -> Done {
     step.branch::<false>(pipeline, (arch.cpu.get(step.b) == 0) == ZERO, 0)
 }
@@ -172,7 +210,7 @@ pub const fn call<const EXCHANGES: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: &mut u64,
+    _: &mut Carry,
 ) -> Done {
     arch.cpu.set(14, step.value);
     if EXCHANGES {
@@ -184,7 +222,12 @@ pub const fn call<const EXCHANGES: bool>(
 
 /// Executes BLX with a register. Continues only at the expected address.
 #[inline(always)]
-pub fn call_register(step: &Operands, arch: &mut Arch, pipeline: &mut Pipeline, _: &mut u64) -> Done {
+pub fn call_register(
+    step: &Operands,
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    _: &mut Carry,
+) -> Done {
     let target = arch.cpu.get(step.b);
     arch.cpu.set(14, step.other);
     pipeline.predictor.push(step.other & !1);
@@ -198,7 +241,7 @@ pub fn return_if<const CONDITION: u8>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: &mut u64,
+    _: &mut Carry,
 ) -> Done {
     let is_conditional = CONDITION < 14;
     if !arch.cpu.holds(CONDITION) {

@@ -213,8 +213,12 @@ pub(super) use by_alu;
 pub fn pick(it: &Instruction) -> Option<Run> {
     let run: Run = match it.op {
         Op::Alu(..) | Op::LoadUpper | Op::AddUpperToPc if it.rd == 0 => nothing,
-        Op::Alu(alu, Second::Register) => by_alu!(alu, ALU => by_registers::<ALU>, else return None),
-        Op::Alu(alu, Second::Immediate) => by_alu!(alu, ALU => by_immediate::<ALU>, else return None),
+        Op::Alu(alu, Second::Register) => {
+            by_alu!(alu, ALU => by_registers::<ALU>, else return None)
+        }
+        Op::Alu(alu, Second::Immediate) => {
+            by_alu!(alu, ALU => by_immediate::<ALU>, else return None)
+        }
         Op::LoadUpper => load_upper,
         Op::AddUpperToPc => add_upper_to_pc,
         Op::Jump => jump,

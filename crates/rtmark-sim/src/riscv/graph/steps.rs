@@ -98,12 +98,7 @@ pub fn alu<const ALU: usize, const FIRST: From, const SECOND: From>(
 
 /// Sets a register to a constant.
 #[inline(always)]
-pub const fn constant(
-    step: &Operands,
-    hart: &mut Hart,
-    _: &mut System,
-    last: &mut u32,
-) -> Done {
+pub const fn constant(step: &Operands, hart: &mut Hart, _: &mut System, last: &mut u32) -> Done {
     step.set(hart, last, step.value);
     Ok(())
 }
