@@ -24,7 +24,7 @@ pub const LONGEST: u32 = 192;
 /// block.
 pub const ENOUGH: u32 = 64;
 /// From this many instructions on, a block ends where no outcome is likely.
-pub const FORKS: u32 = 24;
+pub const FORKS: u32 = 64;
 /// The maximum number of nested calls whose returns a block predicts.
 pub const MAX_CALL_DEPTH: usize = 16;
 /// A block follows an edge that has been taken at least this many times out of [`OF`].

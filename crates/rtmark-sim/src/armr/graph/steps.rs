@@ -148,10 +148,10 @@ pub fn guard<const CONDITION: u8>(
     mut rest: Iter<'_, Step<Code>>,
 ) -> Exit {
     let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
-    if !arch.cpu.holds(CONDITION)
-        && let Some(guarded) = rest.nth((last.operands.value as usize).saturating_sub(1))
-    {
-        last = guarded;
+    if !arch.cpu.holds(CONDITION) {
+        for _ in 0..last.operands.value {
+            last = rest.next().unwrap_or(last);
+        }
     }
     (last.next)(arch, pipeline, carry, rest)
 }
