@@ -4,9 +4,12 @@
 //! It knows neither nodes nor what steps do: each core says that by [`Threaded`].
 
 mod blocks;
+mod last;
 mod threaded;
 
 pub use blocks::{Block, BlockExit, Blocks, Runner, Way};
+pub(crate) use last::by_last;
+pub use last::{FIRST, LastOperand, NEITHER, SECOND, last_operand};
 pub(crate) use threaded::threaded;
 pub use threaded::{Done, END, Exit, LEAVE, Step, StepFn, Threaded, advance, advance_or};
 

@@ -1,13 +1,13 @@
 //! The steps of loads and stores: those of known lines of the cache in the main RAM by the first
 //! function of each, all others by the second one.
 
-use super::steps::{Carry, LastOperand, Operands, SECOND};
+use super::steps::{Carry, Operands};
 use super::transfer;
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::Width;
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
-use crate::superblock::{Done, LEAVE};
+use crate::superblock::{Done, LEAVE, LastOperand, SECOND};
 
 /// The form of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -276,9 +276,12 @@ impl Forming<'_> {
         self.points.push(self.at);
         select::drop_flags(&mut self.drafts);
         self.drop_nothing();
-        let functions = select::functions(&self.drafts);
-        let steps = self.drafts.iter().zip(&self.points).zip(functions);
-        steps.map(|((draft, at), function)| (function, draft.operands, *at)).collect()
+        let lasts = select::last_operands(&self.drafts);
+        let steps = self.drafts.iter().zip(lasts).zip(self.points);
+        let step = |((draft, last), at): ((&Draft, _), _)| {
+            (draft.operation.function(last), draft.operands, at)
+        };
+        steps.map(step).collect()
     }
 }
 

@@ -2,13 +2,13 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
-use super::steps::{Carry, Code, FIRST, LastOperand, NEITHER, Operands, SECOND, branch, node};
+use super::steps::{Carry, Code, Operands, branch, node};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, extended, product, results, with_bits};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
 use crate::armr::timing::Pipeline;
 use crate::exec::{shift, shift_some};
-use crate::superblock::{Done, StepFn, threaded};
+use crate::superblock::{Done, FIRST, LastOperand, NEITHER, SECOND, StepFn, threaded};
 
 /// The operations, indexed by their numbers.
 const ALUS: [Alu; 17] = {

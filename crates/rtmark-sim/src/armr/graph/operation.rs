@@ -2,9 +2,9 @@
 
 use super::access::{self, AddressForm};
 use super::data::{self, Operand};
-use super::steps::{self, Code, FIRST, LastOperand, NEITHER, SECOND, guard, node};
+use super::steps::{self, Code, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
-use crate::superblock::{StepFn, threaded};
+use crate::superblock::{LastOperand, StepFn, by_last, threaded};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,25 +184,6 @@ macro_rules! by_form {
                 const $at: usize = AddressForm::$name as usize;
                 $of
             })*
-        }
-    };
-}
-
-/// Selects an instance of a generic function by the operand that is the last result.
-macro_rules! by_last {
-    ($last:expr, $at:ident => $of:expr) => {
-        by_last!($last, $at => $of, FIRST SECOND)
-    };
-    ($last:expr, $at:ident => $of:expr, $($name:ident)*) => {
-        match $last {
-            $($name => {
-                const $at: LastOperand = $name;
-                $of
-            })*
-            _ => {
-                const $at: LastOperand = NEITHER;
-                $of
-            }
         }
     };
 }

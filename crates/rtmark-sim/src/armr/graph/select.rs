@@ -3,14 +3,14 @@
 use super::access::AddressForm;
 use super::data::Operand;
 use super::operation::{ALL_FLAGS, Operation};
-use super::steps::{Code, FIRST, NEITHER, Operands, SECOND};
+use super::steps::Operands;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{
     Address, Alu, Bank, Hint, Index, Instruction, Multiply, Offset, Op, Order, Rights,
     SecondOperand, WriteBack,
 };
 use crate::armr::timing::key;
-use crate::superblock::StepFn;
+use crate::superblock::{LastOperand, last_operand};
 
 /// The bits of a key that depend on a store's waits.
 const WAITS: u32 = 0xFF00;
@@ -220,33 +220,23 @@ pub fn drop_flags(drafts: &mut [Draft]) {
     drafts.iter_mut().zip(is_guarded).rev().for_each(|(draft, guarded)| drop(draft, guarded));
 }
 
-/// Returns the function of each step. Those whose operand is the result of the step before take that from
-/// there.
-pub fn functions(drafts: &[Draft]) -> Vec<StepFn<Code>> {
+/// Returns which operand of each step is the last result.
+pub fn last_operands(drafts: &[Draft]) -> Vec<LastOperand> {
     let (mut last, mut guarded) = (None, 0);
-    let function = |draft: &Draft| {
-        let [first, second] = draft.reads();
-        let operand = match last {
-            None => NEITHER,
-            last if last == first => FIRST,
-            last if last == second => SECOND,
-            Some(_) => NEITHER,
-        };
+    let operand = |draft: &Draft| {
+        let operand = last_operand(last, draft.reads());
         last = draft.passes(last);
-        guarded = match draft.operation {
-            Operation::Guard(_) => draft.operands.value + 1,
-            _ => guarded,
-        };
-        if guarded > 0 {
-            guarded -= 1;
-            if guarded == 0 {
-                // The steps that have one may have been left out.
-                last = None;
+        match draft.operation {
+            Operation::Guard(_) => guarded = draft.operands.value,
+            _ if guarded == 1 => {
+                // The guarded steps may have been left out.
+                (last, guarded) = (None, 0);
             }
+            _ => guarded = guarded.saturating_sub(1),
         }
-        draft.operation.function(operand)
+        operand
     };
-    drafts.iter().map(function).collect()
+    drafts.iter().map(operand).collect()
 }
 
 #[cfg(test)]
@@ -254,6 +244,7 @@ mod tests {
     use super::*;
     use crate::armr::graph::operation::Branch;
     use crate::armr::isa::op::Width;
+    use crate::superblock::{FIRST, NEITHER, SECOND};
 
     /// Returns what remains of operations.
     fn without_flags<const N: usize>(operations: [Operation; N]) -> [Operation; N] {
@@ -295,5 +286,32 @@ mod tests {
         assert_eq!(without_flags([add, guard, cmp]), [add, guard, cmp]);
         assert_eq!(without_flags([add_only, guard, add, cmp]), [add_only, guard, add_only, cmp]);
         assert_eq!(without_flags([add]), [add]);
+    }
+
+    #[test]
+    fn only_the_last_result_is_passed_on() {
+        let step = |operation, (a, b, c)| Draft::new(operation, (a, b, c), 1);
+        let add = Operation::Data(Alu::Add, Operand::Register, false);
+        let cmp = Operation::Data(Alu::Cmp, Operand::Register, true);
+        let load = Operation::Load(Width::Word, AddressForm::Offset);
+        let store = Operation::Store(Width::Word, AddressForm::Offset);
+        let post = Operation::Store(Width::Word, AddressForm::After);
+        let operands = |drafts: &[Draft]| last_operands(drafts);
+        let (first, other) = (step(add, (1, 2, 3)), step(add, (4, 2, 1)));
+        assert_eq!(operands(&[first, other]), [NEITHER, SECOND]);
+        // Neither comparisons nor stores have a result, but some stores move their base register.
+        assert_eq!(operands(&[first, step(cmp, (0, 1, 2)), other]), [NEITHER, FIRST, SECOND]);
+        assert_eq!(operands(&[first, step(store, (1, 2, 0)), other]), [NEITHER, SECOND, SECOND]);
+        assert_eq!(operands(&[first, step(post, (4, 1, 0)), other]), [NEITHER, FIRST, NEITHER]);
+        // Another result replaces it.
+        assert_eq!(operands(&[first, step(load, (5, 1, 0)), other]), [NEITHER, FIRST, NEITHER]);
+        // The functions of nodes, and lists, may write anything.
+        for unknown in [Operation::Node, Operation::LoadList, Operation::CallRegister] {
+            let unknown = Draft::with_value(unknown, 0);
+            assert_eq!(operands(&[first, unknown, other]), [NEITHER; 3]);
+        }
+        // What is guarded may not have been executed.
+        let guard = Draft::with_value(Operation::Guard(0), 1);
+        assert_eq!(operands(&[first, guard, other, other]), [NEITHER, NEITHER, SECOND, NEITHER]);
     }
 }

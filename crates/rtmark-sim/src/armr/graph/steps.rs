@@ -8,7 +8,7 @@ use super::block::{CodeCheck, Point};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, Effects};
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
-use crate::superblock::{Done, END, Exit, LEAVE, Step, Threaded};
+use crate::superblock::{Done, END, Exit, FIRST, LEAVE, LastOperand, Step, Threaded};
 
 /// The key of a step that ends its block with any outcome. No outcome has this key.
 pub const ANY: u16 = u16::MAX;
@@ -36,8 +36,7 @@ impl Threaded for Code {
 pub struct Carry {
     /// The cycle in which the block begins.
     pub begin: u64,
-    /// The result of the last step that had one, so that a chain of instructions does not wait for the
-    /// host's memory.
+    /// The result of the last step that had one.
     pub last: u32,
 }
 
@@ -47,14 +46,6 @@ impl Carry {
         Self { begin, last: 0 }
     }
 }
-
-/// Which operand of a step is [`Carry::last`], as a constant parameter.
-pub type LastOperand = u8;
-pub const NEITHER: LastOperand = 0;
-/// The first operand, or the base register of an address.
-pub const FIRST: LastOperand = 1;
-/// The second operand, or the register that is stored.
-pub const SECOND: LastOperand = 2;
 
 /// The operands of one operation of a block.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! What the steps of blocks do, and the function of each.
 
 use super::perform::by_alu;
-use super::steps::{self, Code, From, IMMEDIATE, LAST, Operands, REGISTER};
+use super::steps::{self, Code, Operands};
 use crate::riscv::isa::Instruction;
 use crate::riscv::isa::op::{Alu, Condition, Divide, Second, Width};
-use crate::superblock::{StepFn, threaded};
+use crate::superblock::{LastOperand, NEITHER, StepFn, by_last, last_operand, threaded};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,23 @@ impl Draft {
 
     pub const END: Self = Self { operation: Operation::End, ..Self::constant(0, 0) };
 
-    /// Returns whether it writes its destination.
+    /// Returns the registers that it reads as its operands, if it can have them from the step before.
+    const fn reads(&self) -> [Option<u8>; 2] {
+        let Operands { b, c, .. } = self.operands;
+        match self.operation {
+            Operation::Alu(_, Second::Register)
+            | Operation::Store(_)
+            | Operation::Expect(_)
+            | Operation::Branch(_) => [Some(b), Some(c)],
+            Operation::Alu(_, Second::Immediate)
+            | Operation::Load(_)
+            | Operation::JumpRegister
+            | Operation::ExpectTarget => [Some(b), None],
+            _ => [None, None],
+        }
+    }
+
+    /// Returns whether it writes its destination, which becomes the last result.
     const fn writes(&self) -> bool {
         matches!(
             self.operation,
@@ -63,45 +79,15 @@ impl Draft {
         )
     }
 
-    /// Returns its function. `last` is the register that steps before it wrote last; that becomes its
-    /// own destination if it has one.
+    /// Returns its function. `last` is the register with the last result before it, and then the one
+    /// after it.
     pub fn function(&self, last: &mut Option<u8>) -> StepFn<Code> {
-        let Operands { a, b, c, .. } = self.operands;
-        let is_last = |register| *last == Some(register);
-        let function = self.operation.function(is_last(b), is_last(c));
+        let function = self.operation.function(last_operand(*last, self.reads()));
         if self.writes() {
-            *last = Some(a);
+            *last = Some(self.operands.a);
         }
         function
     }
-}
-
-/// Selects an instance of a generic function by the operand that is the last result.
-macro_rules! by_last {
-    ($first:expr, $at:ident => $of:expr) => {
-        if $first {
-            const $at: From = LAST;
-            $of
-        } else {
-            const $at: From = REGISTER;
-            $of
-        }
-    };
-    ($first:expr, $second:expr, $at:ident $other:ident => $of:expr) => {
-        if $first {
-            const $at: From = LAST;
-            const $other: From = REGISTER;
-            $of
-        } else if $second {
-            const $at: From = REGISTER;
-            const $other: From = LAST;
-            $of
-        } else {
-            const $at: From = REGISTER;
-            const $other: From = REGISTER;
-            $of
-        }
-    };
 }
 
 /// Selects an instance of a generic function by a condition.
@@ -156,48 +142,48 @@ macro_rules! by_bytes {
 }
 
 impl Operation {
-    /// Returns the function of steps that do this. `first` and `second` say whether an operand is the
-    /// last result.
-    fn function(self, first: bool, second: bool) -> StepFn<Code> {
+    /// Returns the function of steps that do this. `last` is the operand that is the last result.
+    fn function(self, last: LastOperand) -> StepFn<Code> {
         match self {
             Self::End => threaded!(steps::end),
             Self::Constant => threaded!(steps::constant),
-            Self::Alu(alu, Second::Immediate) => by_last!(first, FIRST => {
-                by_alu!(alu, ALU => threaded!(steps::alu::<ALU, FIRST, IMMEDIATE>), else threaded!(steps::leave))
-            }),
-            Self::Alu(alu, Second::Register) => by_last!(first, second, FIRST SECOND => {
-                by_alu!(alu, ALU => threaded!(steps::alu::<ALU, FIRST, SECOND>), else threaded!(steps::leave))
-            }),
+            Self::Alu(alu, Second::Immediate) => by_last!(last, LAST => by_alu!(
+                alu,
+                ALU => threaded!(steps::alu_immediate::<ALU, LAST>),
+                else threaded!(steps::leave)
+            ), FIRST),
+            Self::Alu(alu, Second::Register) => by_last!(last, LAST => by_alu!(
+                alu,
+                ALU => threaded!(steps::alu::<ALU, LAST>),
+                else threaded!(steps::leave)
+            )),
             Self::Divide(Divide::Quotient) => threaded!(steps::divide::<0>),
             Self::Divide(Divide::QuotientUnsigned) => threaded!(steps::divide::<1>),
             Self::Divide(Divide::Remainder) => threaded!(steps::divide::<2>),
             Self::Divide(Divide::RemainderUnsigned) => threaded!(steps::divide::<3>),
-            Self::Load(width) => by_last!(first, BASE => by_width!(width, WIDTH => {
-                threaded!(steps::load::<WIDTH, BASE>, steps::load_slowly::<WIDTH, BASE>)
-            })),
+            Self::Load(width) => by_last!(last, LAST => by_width!(width, WIDTH => {
+                threaded!(steps::load::<WIDTH, LAST>, steps::load_slowly::<WIDTH, LAST>)
+            }), FIRST),
             Self::LoadElsewhere(width) => by_width!(width, WIDTH => {
-                threaded!(steps::load_slowly::<WIDTH, REGISTER>)
+                threaded!(steps::load_slowly::<WIDTH, NEITHER>)
             }),
-            Self::Store(width) => by_last!(first, second, BASE VALUE => by_bytes!(width, BYTES => {
-                threaded!(
-                    steps::store::<BYTES, BASE, VALUE>,
-                    steps::store_slowly::<BYTES, BASE, VALUE>
-                )
+            Self::Store(width) => by_last!(last, LAST => by_bytes!(width, BYTES => {
+                threaded!(steps::store::<BYTES, LAST>, steps::store_slowly::<BYTES, LAST>)
             })),
             Self::StoreElsewhere(width) => by_bytes!(width, BYTES => {
-                threaded!(steps::store_slowly::<BYTES, REGISTER, REGISTER>)
+                threaded!(steps::store_slowly::<BYTES, NEITHER>)
             }),
-            Self::Expect(condition) => by_last!(first, second, FIRST SECOND => {
-                by_condition!(condition, AT => threaded!(steps::expect::<AT, FIRST, SECOND>))
+            Self::Expect(condition) => by_last!(last, LAST => {
+                by_condition!(condition, AT => threaded!(steps::expect::<AT, LAST>))
             }),
-            Self::Branch(condition) => by_last!(first, second, FIRST SECOND => {
-                by_condition!(condition, AT => threaded!(steps::branch::<AT, FIRST, SECOND>))
+            Self::Branch(condition) => by_last!(last, LAST => {
+                by_condition!(condition, AT => threaded!(steps::branch::<AT, LAST>))
             }),
             Self::JumpRegister => {
-                by_last!(first, FIRST => threaded!(steps::jump_register::<FIRST>))
+                by_last!(last, LAST => threaded!(steps::jump_register::<LAST>), FIRST)
             }
             Self::ExpectTarget => {
-                by_last!(first, FIRST => threaded!(steps::expect_target::<FIRST>))
+                by_last!(last, LAST => threaded!(steps::expect_target::<LAST>), FIRST)
             }
         }
     }

@@ -1,7 +1,4 @@
 //! The operations of blocks, as steps of threaded code.
-//!
-//! Each step passes the value that was last written to a register to the next one in a register of the
-//! host, so that a chain of instructions does not wait for the host's memory.
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
@@ -10,7 +7,7 @@ use super::super::hart::Hart;
 use super::super::isa::op::{Alu, Condition, Divide, Width};
 use super::super::system::System;
 use super::perform;
-use crate::superblock::{Done, END, LEAVE, Threaded};
+use crate::superblock::{Done, END, FIRST, LEAVE, LastOperand, SECOND, Threaded};
 
 /// Hazard3 and Ibex.
 #[derive(Clone, Copy, Debug)]
@@ -53,26 +50,15 @@ pub struct Operands {
     pub value: u32,
 }
 
-/// Where an operand comes from, as a constant parameter.
-pub type From = u8;
-pub const REGISTER: From = 0;
-/// The result of the step before.
-pub const LAST: From = 1;
-pub const IMMEDIATE: From = 2;
-
 impl Operands {
     #[inline(always)]
-    const fn first<const FROM: From>(&self, hart: &Hart, last: u32) -> u32 {
-        if FROM == LAST { last } else { hart.get(self.b) }
+    const fn first<const LAST: LastOperand>(&self, hart: &Hart, last: u32) -> u32 {
+        if LAST == FIRST { last } else { hart.get(self.b) }
     }
 
     #[inline(always)]
-    const fn second<const FROM: From>(&self, hart: &Hart, last: u32) -> u32 {
-        match FROM {
-            LAST => last,
-            IMMEDIATE => self.value,
-            _ => hart.get(self.c),
-        }
+    const fn second<const LAST: LastOperand>(&self, hart: &Hart, last: u32) -> u32 {
+        if LAST == SECOND { last } else { hart.get(self.c) }
     }
 
     /// Sets the destination.
@@ -83,16 +69,29 @@ impl Operands {
     }
 }
 
-/// Executes an operation on two operands.
+/// Executes an operation on two registers.
 #[inline(always)]
-pub fn alu<const ALU: usize, const FIRST: From, const SECOND: From>(
+pub fn alu<const ALU: usize, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
 ) -> Done {
-    let (a, b) = (step.first::<FIRST>(hart, *last), step.second::<SECOND>(hart, *last));
+    let (a, b) = (step.first::<LAST>(hart, *last), step.second::<LAST>(hart, *last));
     step.set(hart, last, results::alu(const { Alu::ALL[ALU] }, a, b));
+    Ok(())
+}
+
+/// Executes an operation on a register and an immediate.
+#[inline(always)]
+pub fn alu_immediate<const ALU: usize, const LAST: LastOperand>(
+    step: &Operands,
+    hart: &mut Hart,
+    _: &mut System,
+    last: &mut u32,
+) -> Done {
+    let a = step.first::<LAST>(hart, *last);
+    step.set(hart, last, results::alu(const { Alu::ALL[ALU] }, a, step.value));
     Ok(())
 }
 
@@ -122,14 +121,14 @@ pub fn divide<const DIVIDE: usize>(
 
 /// Loads a value by a function that reads at an address.
 #[inline(always)]
-fn load_by<const WIDTH: usize, const BASE: From>(
+fn load_by<const WIDTH: usize, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     last: &mut u32,
     read: impl FnOnce(u32, Width) -> Option<u32>,
 ) -> Option<Done> {
     let width = const { Width::ALL[WIDTH] };
-    let address = step.first::<BASE>(hart, *last).wrapping_add(step.value);
+    let address = step.first::<LAST>(hart, *last).wrapping_add(step.value);
     if address & (width.bytes() - 1) != 0 {
         return None;
     }
@@ -139,26 +138,26 @@ fn load_by<const WIDTH: usize, const BASE: From>(
 
 /// Loads from the main RAM, which waits as often as the block expects.
 #[inline(always)]
-pub fn load<const WIDTH: usize, const BASE: From>(
+pub fn load<const WIDTH: usize, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
 ) -> Option<Done> {
-    load_by::<WIDTH, BASE>(step, hart, last, |address, width| {
+    load_by::<WIDTH, LAST>(step, hart, last, |address, width| {
         perform::read_ram(system, address, width)
     })
 }
 
 /// Loads from memory that waits as often as the block expects.
 #[inline(always)]
-pub fn load_slowly<const WIDTH: usize, const BASE: From>(
+pub fn load_slowly<const WIDTH: usize, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
 ) -> Done {
-    let loaded = load_by::<WIDTH, BASE>(step, hart, last, |address, width| {
+    let loaded = load_by::<WIDTH, LAST>(step, hart, last, |address, width| {
         let (value, waits) = perform::read(system, address, width)?;
         (waits == step.waits).then_some(value)
     });
@@ -167,39 +166,39 @@ pub fn load_slowly<const WIDTH: usize, const BASE: From>(
 
 /// Stores a value by a function that writes to an address.
 #[inline(always)]
-fn store_by<const BYTES: u32, const BASE: From, const VALUE: From>(
+fn store_by<const BYTES: u32, const LAST: LastOperand>(
     step: &Operands,
     hart: &Hart,
     last: u32,
     write: impl FnOnce(u32, u32) -> bool,
 ) -> Option<Done> {
-    let address = step.first::<BASE>(hart, last).wrapping_add(step.value);
-    let value = if VALUE == LAST { last } else { hart.get(step.c) };
+    let address = step.first::<LAST>(hart, last).wrapping_add(step.value);
+    let value = step.second::<LAST>(hart, last);
     (address & (BYTES - 1) == 0 && write(address, value)).then_some(Ok(()))
 }
 
 /// Stores to the main RAM, which waits as often as the block expects.
 #[inline(always)]
-pub fn store<const BYTES: u32, const BASE: From, const VALUE: From>(
+pub fn store<const BYTES: u32, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
 ) -> Option<Done> {
-    store_by::<BYTES, BASE, VALUE>(step, hart, *last, |address, value| {
+    store_by::<BYTES, LAST>(step, hart, *last, |address, value| {
         perform::write_ram::<BYTES>(system, address, value)
     })
 }
 
 /// Stores to memory that waits as often as the block expects.
 #[inline(always)]
-pub fn store_slowly<const BYTES: u32, const BASE: From, const VALUE: From>(
+pub fn store_slowly<const BYTES: u32, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
 ) -> Done {
-    let stored = store_by::<BYTES, BASE, VALUE>(step, hart, *last, |address, value| {
+    let stored = store_by::<BYTES, LAST>(step, hart, *last, |address, value| {
         perform::write::<BYTES>(system, address, value, |waits| waits == step.waits)
     });
     stored.unwrap_or(Err(LEAVE))
@@ -207,56 +206,56 @@ pub fn store_slowly<const BYTES: u32, const BASE: From, const VALUE: From>(
 
 /// Continues only if a condition holds, and otherwise ends the block with the key in the step's value.
 #[inline(always)]
-pub const fn expect<const CONDITION: usize, const FIRST: From, const SECOND: From>(
+pub const fn expect<const CONDITION: usize, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
 ) -> Done {
-    let (a, b) = (step.first::<FIRST>(hart, *last), step.second::<SECOND>(hart, *last));
+    let (a, b) = (step.first::<LAST>(hart, *last), step.second::<LAST>(hart, *last));
     if results::holds(const { Condition::ALL[CONDITION] }, a, b) { Ok(()) } else { Err(step.value) }
 }
 
 /// Ends the block with the outcome of a branch.
 #[inline(always)]
-pub const fn branch<const CONDITION: usize, const FIRST: From, const SECOND: From>(
+pub const fn branch<const CONDITION: usize, const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
 ) -> Done {
-    let (a, b) = (step.first::<FIRST>(hart, *last), step.second::<SECOND>(hart, *last));
+    let (a, b) = (step.first::<LAST>(hart, *last), step.second::<LAST>(hart, *last));
     Err(results::holds(const { Condition::ALL[CONDITION] }, a, b) as u32)
 }
 
 /// Returns the address in a step's register plus its second one as a signed number.
 #[inline(always)]
-const fn target<const FROM: From>(step: &Operands, hart: &Hart, last: u32) -> u32 {
-    step.first::<FROM>(hart, last).wrapping_add_signed(step.c as i8 as i32) & !1
+const fn target<const LAST: LastOperand>(step: &Operands, hart: &Hart, last: u32) -> u32 {
+    step.first::<LAST>(hart, last).wrapping_add_signed(step.c as i8 as i32) & !1
 }
 
 /// Jumps to a register plus a small number. Continues only at the expected target, and otherwise ends
 /// the block with the target.
 #[inline(always)]
-pub const fn jump_register<const FROM: From>(
+pub const fn jump_register<const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
 ) -> Done {
-    let target = target::<FROM>(step, hart, *last);
+    let target = target::<LAST>(step, hart, *last);
     if target == step.value { Ok(()) } else { Err(target) }
 }
 
 /// Continues only if a jump to a register plus a small number leads to the expected target.
 #[inline(always)]
-pub const fn expect_target<const FROM: From>(
+pub const fn expect_target<const LAST: LastOperand>(
     step: &Operands,
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
 ) -> Done {
-    if target::<FROM>(step, hart, *last) == step.value { Ok(()) } else { Err(LEAVE) }
+    if target::<LAST>(step, hart, *last) == step.value { Ok(()) } else { Err(LEAVE) }
 }
 
 /// Ends the block.
