@@ -1,6 +1,10 @@
 //! The operations of blocks, as steps of threaded code.
 
-#![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
+#![expect(
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_wraps,
+    reason = "the functions of all steps have the same type"
+)]
 
 use super::super::exec::{self, alu as results};
 use super::super::hart::Hart;
@@ -52,18 +56,18 @@ pub struct Operands {
 
 impl Operands {
     #[inline(always)]
-    const fn first<const LAST: LastOperand>(&self, hart: &Hart, last: u32) -> u32 {
+    const fn first<const LAST: LastOperand>(self, hart: &Hart, last: u32) -> u32 {
         if LAST == FIRST { last } else { hart.get(self.b) }
     }
 
     #[inline(always)]
-    const fn second<const LAST: LastOperand>(&self, hart: &Hart, last: u32) -> u32 {
+    const fn second<const LAST: LastOperand>(self, hart: &Hart, last: u32) -> u32 {
         if LAST == SECOND { last } else { hart.get(self.c) }
     }
 
     /// Sets the destination.
     #[inline(always)]
-    const fn set(&self, hart: &mut Hart, last: &mut u32, value: u32) {
+    const fn set(self, hart: &mut Hart, last: &mut u32, value: u32) {
         hart.set_any(self.a, value);
         *last = value;
     }
