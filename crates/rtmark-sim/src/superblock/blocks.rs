@@ -1,11 +1,11 @@
 //! The blocks of a core, and the ways from one to the next.
 
 use super::MAX_STEPS;
-use super::threaded::{LEAVE, Step, StepFn, Threaded};
+use super::threaded::{LEAVE, StepFn, Threaded, ThreadedStep};
 
 /// A block.
 #[derive(Clone, Copy, Debug)]
-pub struct Block<T: Threaded> {
+pub struct Superblock<T: Threaded> {
     /// The range of its steps, the last of which ends it.
     first: u32,
     last: u32,
@@ -16,7 +16,7 @@ pub struct Block<T: Threaded> {
     pub condition: T::Condition,
 }
 
-impl<T: Threaded> Block<T> {
+impl<T: Threaded> Superblock<T> {
     /// Returns the exit with `left` steps left.
     #[inline(always)]
     pub const fn exit(&self, left: usize, key: u32, target: u32) -> BlockExit {
@@ -61,7 +61,7 @@ pub struct Way<P> {
 pub trait Runner<T: Threaded> {
     /// Executes a block with the given steps. Returns the exit, or `None` if the block must not be
     /// executed now.
-    fn execute(&mut self, block: &Block<T>, steps: &[Step<T>]) -> Option<BlockExit>;
+    fn execute(&mut self, block: &Superblock<T>, steps: &[ThreadedStep<T>]) -> Option<BlockExit>;
 
     /// Moves to a point, which is counted from the beginning of the block that was executed.
     fn advance(&mut self, point: &T::Point);
@@ -70,8 +70,8 @@ pub trait Runner<T: Threaded> {
 /// The blocks of a core.
 #[derive(Debug)]
 pub struct Blocks<T: Threaded> {
-    all: Vec<Block<T>>,
-    steps: Vec<Step<T>>,
+    all: Vec<Superblock<T>>,
+    steps: Vec<ThreadedStep<T>>,
     /// The progress of a run before each step.
     points: Vec<T::Point>,
     /// A direct-mapped cache of the ways from exits.
@@ -95,12 +95,12 @@ impl<T: Threaded> Blocks<T> {
     }
 
     #[inline(always)]
-    pub fn get(&self, number: u32) -> Option<&Block<T>> {
+    pub fn get(&self, number: u32) -> Option<&Superblock<T>> {
         self.all.get(number as usize)
     }
 
     #[inline(always)]
-    pub fn get_mut(&mut self, number: u32) -> Option<&mut Block<T>> {
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Superblock<T>> {
         self.all.get_mut(number as usize)
     }
 
@@ -124,19 +124,20 @@ impl<T: Threaded> Blocks<T> {
         let end = steps.last();
         let next = steps.iter().skip(1).chain(end).map(|(function, ..)| *function);
         let linked = steps.iter().zip(next);
-        self.steps
-            .extend(linked.map(|((_, operands, _), next)| Step { next, operands: *operands }));
+        self.steps.extend(
+            linked.map(|((_, operands, _), next)| ThreadedStep { next, operands: *operands }),
+        );
         self.points.extend(steps.iter().map(|(.., point)| *point));
         let last = self.steps.len() as u32;
         if let Some((begin, ..)) = steps.first() {
-            self.all.push(Block { first, last, begin: *begin, most, condition });
+            self.all.push(Superblock { first, last, begin: *begin, most, condition });
         }
         self.all.len() as u32 - 1
     }
 
     /// Returns the steps of a block.
     #[inline(always)]
-    pub fn steps(&self, block: &Block<T>) -> &[Step<T>] {
+    pub fn steps(&self, block: &Superblock<T>) -> &[ThreadedStep<T>] {
         self.steps.get(block.first as usize..block.last as usize).unwrap_or_default()
     }
 

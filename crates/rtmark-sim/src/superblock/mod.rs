@@ -7,11 +7,13 @@ mod blocks;
 mod last;
 mod threaded;
 
-pub use blocks::{Block, BlockExit, Blocks, Runner, Way};
+pub use blocks::{BlockExit, Blocks, Runner, Superblock, Way};
 pub(crate) use last::by_last;
 pub use last::{FIRST, LastOperand, NEITHER, SECOND, last_operand};
 pub(crate) use threaded::threaded;
-pub use threaded::{Done, END, Exit, LEAVE, Step, StepFn, Threaded, advance, advance_or};
+pub use threaded::{
+    END, Exit, LEAVE, StepFn, StepResult, Threaded, ThreadedStep, advance, advance_or,
+};
 
 /// Executions of a node outside of blocks before a block is formed there.
 const HEAT: u16 = 12;

@@ -28,12 +28,12 @@ pub type StepFn<T> = for<'a> fn(
     &mut <T as Threaded>::Registers,
     &mut <T as Threaded>::System,
     <T as Threaded>::Carry,
-    Iter<'a, Step<T>>,
+    Iter<'a, ThreadedStep<T>>,
 ) -> Exit;
 
 /// One operation of a block.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<T: Threaded> {
+pub struct ThreadedStep<T: Threaded> {
     /// The function of the next step.
     pub next: StepFn<T>,
     pub operands: T::Operands,
@@ -73,7 +73,7 @@ impl Exit {
 }
 
 /// What a step did: `Ok` if the block continues, or the key of the exit.
-pub type Done = Result<(), u32>;
+pub type StepResult = Result<(), u32>;
 
 /// Returns the function of steps that one function executes, or a second one where the first one returns
 /// `None`.
@@ -97,8 +97,13 @@ pub fn advance<'a, T: Threaded>(
     registers: &mut T::Registers,
     system: &mut T::System,
     mut carry: T::Carry,
-    mut rest: Iter<'a, Step<T>>,
-    perform: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> Done,
+    mut rest: Iter<'a, ThreadedStep<T>>,
+    perform: impl FnOnce(
+        &'a T::Operands,
+        &mut T::Registers,
+        &mut T::System,
+        &mut T::Carry,
+    ) -> StepResult,
 ) -> Exit {
     let Some(step) = rest.next() else { return Exit::new(0, LEAVE) };
     match perform(&step.operands, registers, system, &mut carry) {
@@ -114,9 +119,14 @@ pub fn advance_or<'a, T: Threaded>(
     registers: &mut T::Registers,
     system: &mut T::System,
     mut carry: T::Carry,
-    rest: Iter<'a, Step<T>>,
-    fast: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> Option<Done>,
-    slow: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> Done,
+    rest: Iter<'a, ThreadedStep<T>>,
+    fast: impl FnOnce(
+        &'a T::Operands,
+        &mut T::Registers,
+        &mut T::System,
+        &mut T::Carry,
+    ) -> Option<StepResult>,
+    slow: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> StepResult,
 ) -> Exit {
     let mut left = rest.clone();
     let Some(step) = left.next() else { return Exit::new(0, LEAVE) };
@@ -132,8 +142,8 @@ fn advance_slowly<'a, T: Threaded>(
     registers: &mut T::Registers,
     system: &mut T::System,
     carry: T::Carry,
-    rest: Iter<'a, Step<T>>,
-    slow: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> Done,
+    rest: Iter<'a, ThreadedStep<T>>,
+    slow: impl FnOnce(&'a T::Operands, &mut T::Registers, &mut T::System, &mut T::Carry) -> StepResult,
 ) -> Exit {
     advance(registers, system, carry, rest, slow)
 }

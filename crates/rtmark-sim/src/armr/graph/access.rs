@@ -7,7 +7,7 @@ use crate::armr::cpu::Cpu;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::Width;
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
-use crate::superblock::{Done, LEAVE, LastOperand, SECOND};
+use crate::superblock::{LEAVE, LastOperand, SECOND, StepResult};
 
 /// The form of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn load_by<const WIDTH: usize, const FORM: usize, const LAST: LastOperand>(
     arch: &mut Arch,
     carry: &mut Carry,
     read: impl FnOnce(&mut Arch, (u32, u32), u64) -> Option<u32>,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let (form, width) = const { (AddressForm::ALL[FORM], WIDTHS[WIDTH]) };
     let (address, base) = form.address(step.first::<LAST>(&arch.cpu, carry), step, &arch.cpu);
     let value = width.extend(read(arch, (address, width.bytes()), step.now(carry))?);
@@ -73,7 +73,7 @@ pub fn load<const WIDTH: usize, const FORM: usize, const LAST: LastOperand>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     load_by::<WIDTH, FORM, LAST>(step, arch, carry, |arch, at, now| {
         transfer::read_known(arch, pipeline, at, now)
     })
@@ -85,7 +85,7 @@ pub fn load_slowly<const WIDTH: usize, const FORM: usize, const LAST: LastOperan
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Done {
+) -> StepResult {
     let loaded = load_by::<WIDTH, FORM, LAST>(step, arch, carry, |arch, at, now| {
         transfer::read_within(arch, pipeline, at, now)
     });
@@ -99,7 +99,7 @@ pub fn load_constant(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     if !pipeline.memory.reads_known((step.value, 4), step.now(carry)) {
         return None;
     }
@@ -112,7 +112,7 @@ pub fn load_constant_slowly(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Done {
+) -> StepResult {
     let loaded = transfer::read_within(arch, pipeline, (step.value, 4), step.now(carry));
     step.set(&mut arch.cpu, carry, loaded.ok_or(LEAVE)?);
     Ok(())
@@ -126,7 +126,7 @@ fn store_by<const FORM: usize, const LAST: LastOperand>(
     arch: &mut Arch,
     carry: &Carry,
     write: impl FnOnce(&mut Arch, u32, u32) -> Option<u64>,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let base = step.first::<LAST>(&arch.cpu, carry);
     let (address, base) = const { AddressForm::ALL[FORM] }.address(base, step, &arch.cpu);
     let value = if LAST == SECOND { carry.last } else { arch.cpu.get(step.a) };
@@ -141,7 +141,7 @@ pub fn store<const BYTES: u32, const FORM: usize, const LAST: LastOperand>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     store_by::<FORM, LAST>(step, arch, carry, |arch, address, value| {
         transfer::write_known(arch, pipeline, (address, BYTES), value, step.now(carry))
     })
@@ -153,7 +153,7 @@ pub fn store_slowly<const BYTES: u32, const FORM: usize, const LAST: LastOperand
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Done {
+) -> StepResult {
     let stored = store_by::<FORM, LAST>(step, arch, carry, |arch, address, value| {
         transfer::write_within(arch, pipeline, (address, BYTES), value, step.now(carry))
     });
@@ -171,7 +171,7 @@ pub fn load_list<const RETURN: bool>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let (address, base, mut list) = step.list(&arch.cpu);
     let key = transfer::key_of_words(address) | if RETURN { RETURNS } else { 0 };
     if key != step.key.into()
@@ -201,7 +201,7 @@ pub fn store_list(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let (address, base, mut list) = step.list(&arch.cpu);
     let (count, now) = (step.c, step.now(carry));
     if !pipeline.memory.writes_known_words(address, count, now) {
@@ -223,7 +223,7 @@ pub fn load_dual<const FORM: usize>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let (address, base) =
         const { AddressForm::ALL[FORM] }.address(arch.cpu.get(step.b), step, &arch.cpu);
     let key = transfer::key_of_words(address);
@@ -244,7 +244,7 @@ pub fn store_dual<const FORM: usize>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let ((address, base), now) = (
         const { AddressForm::ALL[FORM] }.address(arch.cpu.get(step.b), step, &arch.cpu),
         step.now(carry),

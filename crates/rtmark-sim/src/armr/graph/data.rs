@@ -8,7 +8,7 @@ use crate::armr::exec::{Arch, extended, product, results, with_bits};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
 use crate::armr::timing::Pipeline;
 use crate::exec::{shift, shift_some};
-use crate::superblock::{Done, FIRST, LastOperand, NEITHER, SECOND, StepFn, threaded};
+use crate::superblock::{FIRST, LastOperand, NEITHER, SECOND, StepFn, StepResult, threaded};
 
 /// The operations, indexed by their numbers.
 const ALUS: [Alu; 17] = {
@@ -119,7 +119,7 @@ pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool, const LAST
     arch: &mut Arch,
     _: &mut Pipeline,
     carry: &mut Carry,
-) -> Done {
+) -> StepResult {
     let (cpu, alu) = (&mut arch.cpu, const { ALUS[ALU] });
     let register = if LAST == SECOND { carry.last } else { cpu.get(step.c) };
     let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, register, cpu);
@@ -146,7 +146,7 @@ pub fn data_and_branch<
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> Done {
+) -> StepResult {
     data::<ALU, OPERAND, true, LAST>(step, arch, pipeline, carry)?;
     branch::<CONDITION, BACKWARDS>(step, arch, pipeline, carry)
 }
@@ -158,7 +158,7 @@ pub const fn constant(
     arch: &mut Arch,
     _: &mut Pipeline,
     carry: &mut Carry,
-) -> Done {
+) -> StepResult {
     step.set(&mut arch.cpu, carry, step.value);
     Ok(())
 }

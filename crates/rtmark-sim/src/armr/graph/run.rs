@@ -5,7 +5,7 @@ use super::steps::{Carry, Code, Operands, RUN_NODE, VARIES};
 use super::{Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::timing::{Pipeline, key};
-use crate::superblock::{Block, BlockExit, END, Exit, Runner, Start, Step, Way};
+use crate::superblock::{BlockExit, END, Exit, Runner, Start, Superblock, ThreadedStep, Way};
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,11 @@ struct BlockRun<'r> {
 
 impl Runner<Code> for BlockRun<'_> {
     #[inline(always)]
-    fn execute(&mut self, block: &Block<Code>, steps: &[Step<Code>]) -> Option<BlockExit> {
+    fn execute(
+        &mut self,
+        block: &Superblock<Code>,
+        steps: &[ThreadedStep<Code>],
+    ) -> Option<BlockExit> {
         let next = self.progress.next;
         let is_due = next + u64::from(block.most) >= self.horizon;
         if is_due || block.condition.seen != self.progress.seen {
@@ -90,7 +94,7 @@ impl BlockRun<'_> {
     /// Executes the functions of nodes at which a block has ended, and continues it as long as it ends
     /// only for that. Returns how it ended then.
     #[inline(never)]
-    fn run_nodes(&mut self, block: &Block<Code>, mut exit: Exit) -> Exit {
+    fn run_nodes(&mut self, block: &Superblock<Code>, mut exit: Exit) -> Exit {
         let Self { graph, arch, pipeline, progress, .. } = self;
         let steps = graph.blocks.steps(block);
         while exit.key() == RUN_NODE {

@@ -8,7 +8,7 @@ use super::block::{CodeCheck, Point};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, Effects};
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
-use crate::superblock::{Done, END, Exit, FIRST, LEAVE, LastOperand, Step, Threaded};
+use crate::superblock::{END, Exit, FIRST, LEAVE, LastOperand, StepResult, Threaded, ThreadedStep};
 
 /// The key of a step that ends its block with any outcome. No outcome has this key.
 pub const ANY: u16 = u16::MAX;
@@ -94,7 +94,7 @@ impl Operands {
 
     /// Returns whether the block continues after an outcome.
     #[inline(always)]
-    pub const fn done(&self, key: u32) -> Done {
+    pub const fn done(&self, key: u32) -> StepResult {
         if key == self.key as u32 { Ok(()) } else { Err(key) }
     }
 
@@ -106,7 +106,7 @@ impl Operands {
         pipeline: &mut Pipeline,
         taken: bool,
         skipped: u32,
-    ) -> Done {
+    ) -> StepResult {
         let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, taken));
         self.done(prediction | if taken { key::JUMPS } else { skipped })
     }
@@ -119,7 +119,7 @@ impl Operands {
         arch: &mut Arch,
         target: u32,
         outcome: impl FnOnce(u32) -> PredictionOutcome,
-    ) -> Done {
+    ) -> StepResult {
         let mut done = Effects::default();
         arch.exchange(target, &mut done);
         arch.cpu.pc = done.jump.unwrap_or(target);
@@ -136,7 +136,7 @@ pub fn guard<const CONDITION: u8>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: Carry,
-    mut rest: Iter<'_, Step<Code>>,
+    mut rest: Iter<'_, ThreadedStep<Code>>,
 ) -> Exit {
     let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
     if !arch.cpu.holds(CONDITION) {
@@ -148,17 +148,17 @@ pub fn guard<const CONDITION: u8>(
 }
 
 /// Ends the block.
-pub const fn end(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> Done {
+pub const fn end(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> StepResult {
     Err(END)
 }
 
 /// Does nothing.
-pub const fn nothing(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> Done {
+pub const fn nothing(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> StepResult {
     Ok(())
 }
 
 /// Has the function of the step's node executed.
-pub const fn node(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> Done {
+pub const fn node(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> StepResult {
     Err(RUN_NODE)
 }
 
@@ -169,7 +169,7 @@ pub const fn expect<const CONDITION: u8>(
     arch: &mut Arch,
     _: &mut Pipeline,
     _: &mut Carry,
-) -> Done {
+) -> StepResult {
     if arch.cpu.holds(CONDITION) { Ok(()) } else { Err(step.value) }
 }
 
@@ -180,7 +180,7 @@ pub fn branch<const CONDITION: u8, const BACKWARDS: bool>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> Done {
+) -> StepResult {
     step.branch::<BACKWARDS>(pipeline, arch.cpu.holds(CONDITION), key::SKIPPED)
 }
 
@@ -191,7 +191,7 @@ pub fn compare_with_zero<const ZERO: bool>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> Done {
+) -> StepResult {
     step.branch::<false>(pipeline, (arch.cpu.get(step.b) == 0) == ZERO, 0)
 }
 
@@ -202,7 +202,7 @@ pub const fn call<const EXCHANGES: bool>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> Done {
+) -> StepResult {
     arch.cpu.set(14, step.value);
     if EXCHANGES {
         arch.cpu.set_thumb(step.value & 1 == 0);
@@ -218,7 +218,7 @@ pub fn call_register(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> Done {
+) -> StepResult {
     let target = arch.cpu.get(step.b);
     arch.cpu.set(14, step.other);
     pipeline.predictor.push(step.other & !1);
@@ -233,7 +233,7 @@ pub fn return_if<const CONDITION: u8>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> Done {
+) -> StepResult {
     let is_conditional = CONDITION < 14;
     if !arch.cpu.holds(CONDITION) {
         return step.branch::<false>(pipeline, false, key::SKIPPED);

@@ -4,7 +4,7 @@ use super::steps::{Code, Point};
 use super::{Graph, NONE};
 use crate::riscv::hart::Hart;
 use crate::riscv::system::System;
-use crate::superblock::{Block, BlockExit, END, LEAVE, Runner, Step, Way};
+use crate::superblock::{BlockExit, END, LEAVE, Runner, Superblock, ThreadedStep, Way};
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,11 @@ struct BlockRun<'r> {
 
 impl Runner<Code> for BlockRun<'_> {
     #[inline(always)]
-    fn execute(&mut self, block: &Block<Code>, steps: &[Step<Code>]) -> Option<BlockExit> {
+    fn execute(
+        &mut self,
+        block: &Superblock<Code>,
+        steps: &[ThreadedStep<Code>],
+    ) -> Option<BlockExit> {
         if self.progress.cycle + u64::from(block.most) > self.horizon {
             return None;
         }

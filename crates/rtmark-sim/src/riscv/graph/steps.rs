@@ -11,7 +11,7 @@ use super::super::hart::Hart;
 use super::super::isa::op::{Alu, Condition, Divide, Width};
 use super::super::system::System;
 use super::perform;
-use crate::superblock::{Done, END, FIRST, LEAVE, LastOperand, SECOND, Threaded};
+use crate::superblock::{END, FIRST, LEAVE, LastOperand, SECOND, StepResult, Threaded};
 
 /// Hazard3 and Ibex.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ pub fn alu<const ALU: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let (a, b) = (step.first::<LAST>(hart, *last), step.second::<LAST>(hart, *last));
     step.set(hart, last, results::alu(const { Alu::ALL[ALU] }, a, b));
     Ok(())
@@ -93,7 +93,7 @@ pub fn alu_immediate<const ALU: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let a = step.first::<LAST>(hart, *last);
     step.set(hart, last, results::alu(const { Alu::ALL[ALU] }, a, step.value));
     Ok(())
@@ -101,7 +101,12 @@ pub fn alu_immediate<const ALU: usize, const LAST: LastOperand>(
 
 /// Sets a register to a constant.
 #[inline(always)]
-pub const fn constant(step: &Operands, hart: &mut Hart, _: &mut System, last: &mut u32) -> Done {
+pub const fn constant(
+    step: &Operands,
+    hart: &mut Hart,
+    _: &mut System,
+    last: &mut u32,
+) -> StepResult {
     step.set(hart, last, step.value);
     Ok(())
 }
@@ -113,7 +118,7 @@ pub fn divide<const DIVIDE: usize>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let operation = const { Divide::ALL[DIVIDE] };
     let (a, b) = (hart.get(step.b), hart.get(step.c));
     if exec::division(hart, operation, a, b) != step.waits {
@@ -130,7 +135,7 @@ fn load_by<const WIDTH: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     last: &mut u32,
     read: impl FnOnce(u32, Width) -> Option<u32>,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let width = const { Width::ALL[WIDTH] };
     let address = step.first::<LAST>(hart, *last).wrapping_add(step.value);
     if address & (width.bytes() - 1) != 0 {
@@ -147,7 +152,7 @@ pub fn load<const WIDTH: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
-) -> Option<Done> {
+) -> Option<StepResult> {
     load_by::<WIDTH, LAST>(step, hart, last, |address, width| {
         perform::read_ram(system, address, width)
     })
@@ -160,7 +165,7 @@ pub fn load_slowly<const WIDTH: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let loaded = load_by::<WIDTH, LAST>(step, hart, last, |address, width| {
         let (value, waits) = perform::read(system, address, width)?;
         (waits == step.waits).then_some(value)
@@ -175,7 +180,7 @@ fn store_by<const BYTES: u32, const LAST: LastOperand>(
     hart: &Hart,
     last: u32,
     write: impl FnOnce(u32, u32) -> bool,
-) -> Option<Done> {
+) -> Option<StepResult> {
     let address = step.first::<LAST>(hart, last).wrapping_add(step.value);
     let value = step.second::<LAST>(hart, last);
     (address & (BYTES - 1) == 0 && write(address, value)).then_some(Ok(()))
@@ -188,7 +193,7 @@ pub fn store<const BYTES: u32, const LAST: LastOperand>(
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
-) -> Option<Done> {
+) -> Option<StepResult> {
     store_by::<BYTES, LAST>(step, hart, *last, |address, value| {
         perform::write_ram::<BYTES>(system, address, value)
     })
@@ -201,7 +206,7 @@ pub fn store_slowly<const BYTES: u32, const LAST: LastOperand>(
     hart: &mut Hart,
     system: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let stored = store_by::<BYTES, LAST>(step, hart, *last, |address, value| {
         perform::write::<BYTES>(system, address, value, |waits| waits == step.waits)
     });
@@ -215,7 +220,7 @@ pub const fn expect<const CONDITION: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let (a, b) = (step.first::<LAST>(hart, *last), step.second::<LAST>(hart, *last));
     if results::holds(const { Condition::ALL[CONDITION] }, a, b) { Ok(()) } else { Err(step.value) }
 }
@@ -227,7 +232,7 @@ pub const fn branch<const CONDITION: usize, const LAST: LastOperand>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let (a, b) = (step.first::<LAST>(hart, *last), step.second::<LAST>(hart, *last));
     Err(results::holds(const { Condition::ALL[CONDITION] }, a, b) as u32)
 }
@@ -246,7 +251,7 @@ pub const fn jump_register<const LAST: LastOperand>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     let target = target::<LAST>(step, hart, *last);
     if target == step.value { Ok(()) } else { Err(target) }
 }
@@ -258,16 +263,16 @@ pub const fn expect_target<const LAST: LastOperand>(
     hart: &mut Hart,
     _: &mut System,
     last: &mut u32,
-) -> Done {
+) -> StepResult {
     if target::<LAST>(step, hart, *last) == step.value { Ok(()) } else { Err(LEAVE) }
 }
 
 /// Ends the block.
-pub const fn end(_: &Operands, _: &mut Hart, _: &mut System, _: &mut u32) -> Done {
+pub const fn end(_: &Operands, _: &mut Hart, _: &mut System, _: &mut u32) -> StepResult {
     Err(END)
 }
 
 /// Ends the block before its instruction.
-pub const fn leave(_: &Operands, _: &mut Hart, _: &mut System, _: &mut u32) -> Done {
+pub const fn leave(_: &Operands, _: &mut Hart, _: &mut System, _: &mut u32) -> StepResult {
     Err(LEAVE)
 }
