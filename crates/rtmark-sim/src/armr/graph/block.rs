@@ -8,7 +8,7 @@
 
 use super::operation::{Branch, CallKind, Operation};
 use super::select::{self, Draft};
-use super::steps::{ANY, Code, Operands};
+use super::steps::{ANY, GraphCode, Operands};
 use super::{Edge, Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{Bank, Op};
@@ -271,7 +271,7 @@ impl Forming<'_> {
     }
 
     /// Returns the steps, each with its function and the point before it.
-    fn link(mut self) -> Vec<(StepFn<Code>, Operands, Point)> {
+    fn link(mut self) -> Vec<(StepFn<GraphCode>, Operands, Point)> {
         self.drafts.push(Draft::with_value(Operation::End, 0));
         self.points.push(self.at);
         select::drop_flags(&mut self.drafts);

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
-use super::steps::{Carry, Code, Operands, branch, node};
+use super::steps::{Carry, GraphCode, Operands, branch, node};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, extended, product, results, with_bits};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
@@ -175,7 +175,7 @@ macro_rules! registers {
 }
 
 /// Returns the function of a multiplication, or that of a node if it has none.
-pub fn multiplication(multiply: Multiply) -> StepFn<Code> {
+pub fn multiplication(multiply: Multiply) -> StepFn<GraphCode> {
     macro_rules! by_kind {
         ($($short:ident)*; $($long:ident)*) => {
             match multiply {
@@ -201,7 +201,7 @@ pub fn multiplication(multiply: Multiply) -> StepFn<Code> {
 }
 
 /// Returns the function of an extension.
-pub fn extension(narrow: Narrow, sign: Sign) -> StepFn<Code> {
+pub fn extension(narrow: Narrow, sign: Sign) -> StepFn<GraphCode> {
     macro_rules! by_kind {
         ($($narrow:ident $sign:ident)*) => {
             match (narrow, sign) {
@@ -217,7 +217,7 @@ pub fn extension(narrow: Narrow, sign: Sign) -> StepFn<Code> {
 }
 
 /// Returns the function of an operation on bits.
-pub fn bit_operation(bits: Bits) -> StepFn<Code> {
+pub fn bit_operation(bits: Bits) -> StepFn<GraphCode> {
     macro_rules! by_kind {
         ($($bits:ident $(($sign:ident))?)*) => {
             match bits {
@@ -235,7 +235,7 @@ pub fn bit_operation(bits: Bits) -> StepFn<Code> {
 }
 
 /// Returns the function of an operation. `last` is the operand that is the result of the step before.
-pub fn function(alu: Alu, operand: Operand, sets: bool, last: LastOperand) -> StepFn<Code> {
+pub fn function(alu: Alu, operand: Operand, sets: bool, last: LastOperand) -> StepFn<GraphCode> {
     macro_rules! operands {
         ($alu:literal: $($last:ident: $($with:literal)*;)* $($operand:literal)*) => {
             match (operand as usize, sets, last) {

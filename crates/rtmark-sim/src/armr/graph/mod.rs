@@ -26,7 +26,7 @@ pub use crate::superblock::LEAVE;
 use crate::superblock::{Blocks, Start};
 use crate::timing::memo::map::Map;
 pub use run::GraphProgress;
-use steps::Code;
+use steps::GraphCode;
 
 /// Executes an instruction that issues in a given cycle. Returns the key of its outcome, or
 /// [`LEAVE`].
@@ -190,7 +190,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// For each node, the block that begins there or the countdown to it.
     pub starts: Vec<Start>,
-    blocks: Blocks<Code>,
+    blocks: Blocks<GraphCode>,
     /// The lines of the blocks.
     block_lines: Vec<u32>,
     /// The index of all nodes, and the lookup cache in front of it.

@@ -2,7 +2,7 @@
 
 use super::access::{self, AddressForm};
 use super::data::{self, Operand};
-use super::steps::{self, Code, guard, node};
+use super::steps::{self, GraphCode, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
 use crate::superblock::{LastOperand, StepFn, by_last, threaded};
 
@@ -191,7 +191,7 @@ macro_rules! by_form {
 impl Operation {
     /// Returns the function of steps that do this. `last` is the operand that is the result of the step
     /// before.
-    pub fn function(self, last: LastOperand) -> StepFn<Code> {
+    pub fn function(self, last: LastOperand) -> StepFn<GraphCode> {
         match self {
             Self::End => threaded!(steps::end),
             Self::Nothing => threaded!(steps::nothing),
@@ -234,7 +234,12 @@ impl Operation {
     }
 }
 
-fn data_and_branch(alu: Alu, operand: Operand, branch: Branch, last: LastOperand) -> StepFn<Code> {
+fn data_and_branch(
+    alu: Alu,
+    operand: Operand,
+    branch: Branch,
+    last: LastOperand,
+) -> StepFn<GraphCode> {
     macro_rules! by_operation {
         ($($alu:ident $operand:ident)*) => {
             match (alu, operand) {
@@ -252,7 +257,7 @@ fn data_and_branch(alu: Alu, operand: Operand, branch: Branch, last: LastOperand
     by_operation!(Cmp Immediate Cmp Register Sub Immediate Tst Immediate)
 }
 
-fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<Code> {
+fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<GraphCode> {
     macro_rules! by_width {
         ($($width:ident)*) => {
             match width {
@@ -269,7 +274,7 @@ fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<Code> {
     by_width!(Byte SignedByte Half SignedHalf Word)
 }
 
-fn store(width: Width, form: AddressForm, last: LastOperand) -> StepFn<Code> {
+fn store(width: Width, form: AddressForm, last: LastOperand) -> StepFn<GraphCode> {
     macro_rules! by_bytes {
         ($($bytes:literal)*) => {
             match width.bytes() {

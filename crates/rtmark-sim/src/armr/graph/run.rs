@@ -1,7 +1,7 @@
 //! Runs along the graph: from block to block where the way is known, and otherwise from node to node.
 
 use super::block::Point;
-use super::steps::{Carry, Code, Operands, RUN_NODE, VARIES};
+use super::steps::{Carry, GraphCode, Operands, RUN_NODE, VARIES};
 use super::{Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::timing::{Pipeline, key};
@@ -63,12 +63,12 @@ struct BlockRun<'r> {
     horizon: u64,
 }
 
-impl Runner<Code> for BlockRun<'_> {
+impl Runner<GraphCode> for BlockRun<'_> {
     #[inline(always)]
     fn execute(
         &mut self,
-        block: &Superblock<Code>,
-        steps: &[ThreadedStep<Code>],
+        block: &Superblock<GraphCode>,
+        steps: &[ThreadedStep<GraphCode>],
     ) -> Option<BlockExit> {
         let next = self.progress.next;
         let is_due = next + u64::from(block.most) >= self.horizon;
@@ -94,7 +94,7 @@ impl BlockRun<'_> {
     /// Executes the functions of nodes at which a block has ended, and continues it as long as it ends
     /// only for that. Returns how it ended then.
     #[inline(never)]
-    fn run_nodes(&mut self, block: &Superblock<Code>, mut exit: Exit) -> Exit {
+    fn run_nodes(&mut self, block: &Superblock<GraphCode>, mut exit: Exit) -> Exit {
         let Self { graph, arch, pipeline, progress, .. } = self;
         let steps = graph.blocks.steps(block);
         while exit.key() == RUN_NODE {

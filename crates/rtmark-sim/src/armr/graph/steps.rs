@@ -20,9 +20,9 @@ const _: () = assert!(VARIES & END == 0 && RUN_NODE & (VARIES | END) == 0);
 
 /// The Cortex-R5.
 #[derive(Clone, Copy, Debug)]
-pub enum Code {}
+pub enum GraphCode {}
 
-impl Threaded for Code {
+impl Threaded for GraphCode {
     type Registers = Arch;
     type System = Pipeline;
     type Carry = Carry;
@@ -136,7 +136,7 @@ pub fn guard<const CONDITION: u8>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: Carry,
-    mut rest: Iter<'_, ThreadedStep<Code>>,
+    mut rest: Iter<'_, ThreadedStep<GraphCode>>,
 ) -> Exit {
     let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
     if !arch.cpu.holds(CONDITION) {

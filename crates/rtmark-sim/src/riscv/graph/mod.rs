@@ -21,7 +21,7 @@ use crate::state::Landmarks;
 use crate::superblock::{Blocks, Start};
 use crate::timing::memo::map::Map;
 pub use run::{GraphExit, GraphProgress};
-use steps::Code;
+use steps::GraphCode;
 
 /// Executes an instruction. Returns the index of the edge that its node takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
@@ -132,7 +132,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// For each node, the block that begins there or the countdown to it.
     starts: Vec<Start>,
-    blocks: Blocks<Code>,
+    blocks: Blocks<GraphCode>,
     keys: Map<NodeKey, u32>,
     /// Paths of indirect jumps by node and target, because a node holds only [`EDGES`] of them.
     jumps: Map<(u32, u32), Edge>,

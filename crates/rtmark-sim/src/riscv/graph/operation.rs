@@ -1,7 +1,7 @@
 //! What the steps of blocks do, and the function of each.
 
 use super::perform::by_alu;
-use super::steps::{self, Code, Operands};
+use super::steps::{self, GraphCode, Operands};
 use crate::riscv::isa::Instruction;
 use crate::riscv::isa::op::{Alu, Condition, Divide, Second, Width};
 use crate::superblock::{LastOperand, NEITHER, StepFn, by_last, last_operand, threaded};
@@ -81,7 +81,7 @@ impl Draft {
 
     /// Returns its function. `last` is the register with the last result before it, and then the one
     /// after it.
-    pub fn function(&self, last: &mut Option<u8>) -> StepFn<Code> {
+    pub fn function(&self, last: &mut Option<u8>) -> StepFn<GraphCode> {
         let function = self.operation.function(last_operand(*last, self.reads()));
         if self.writes() {
             *last = Some(self.operands.a);
@@ -143,7 +143,7 @@ macro_rules! by_bytes {
 
 impl Operation {
     /// Returns the function of steps that do this. `last` is the operand that is the last result.
-    fn function(self, last: LastOperand) -> StepFn<Code> {
+    fn function(self, last: LastOperand) -> StepFn<GraphCode> {
         match self {
             Self::End => threaded!(steps::end),
             Self::Constant => threaded!(steps::constant),

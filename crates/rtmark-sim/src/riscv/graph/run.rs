@@ -1,6 +1,6 @@
 //! Runs along the graph: from block to block where the way is known, and otherwise from node to node.
 
-use super::steps::{Code, Point};
+use super::steps::{GraphCode, Point};
 use super::{Graph, NONE};
 use crate::riscv::hart::Hart;
 use crate::riscv::system::System;
@@ -49,12 +49,12 @@ struct BlockRun<'r> {
     horizon: u64,
 }
 
-impl Runner<Code> for BlockRun<'_> {
+impl Runner<GraphCode> for BlockRun<'_> {
     #[inline(always)]
     fn execute(
         &mut self,
-        block: &Superblock<Code>,
-        steps: &[ThreadedStep<Code>],
+        block: &Superblock<GraphCode>,
+        steps: &[ThreadedStep<GraphCode>],
     ) -> Option<BlockExit> {
         if self.progress.cycle + u64::from(block.most) > self.horizon {
             return None;

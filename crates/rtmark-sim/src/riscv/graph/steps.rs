@@ -15,9 +15,9 @@ use crate::superblock::{END, FIRST, LEAVE, LastOperand, SECOND, StepResult, Thre
 
 /// Hazard3 and Ibex.
 #[derive(Clone, Copy, Debug)]
-pub enum Code {}
+pub enum GraphCode {}
 
-impl Threaded for Code {
+impl Threaded for GraphCode {
     type Registers = Hart;
     type System = System;
     /// The value that was last written to a register.
