@@ -2,32 +2,8 @@
 //! may have changed.
 
 use super::core::Core;
-use super::graph::{NONE, Node, NodeKey, steps};
+use super::graph::{GraphExit, GraphProgress, Node, NodeKey};
 use super::trial::Trial;
-
-/// The progress of a run along the graph.
-#[derive(Clone, Copy, Debug)]
-struct GraphProgress {
-    /// The next node, or the one just executed if its edge is open.
-    node: u32,
-    /// The next cycle.
-    cycle: u64,
-    /// Instructions executed so far.
-    count: u64,
-    /// The wait states of their loads and stores.
-    waited: u64,
-}
-
-/// The reason why a run along the graph has stopped.
-#[derive(Clone, Copy, Debug)]
-enum GraphExit {
-    /// The node could end after the horizon.
-    Time,
-    /// The node must be executed on the slow path, or has no edge for this outcome yet.
-    Node,
-    /// The node was executed, and its edge with this index is not linked to a next node.
-    Open(usize),
-}
 
 impl Core {
     /// Executes instructions whose nodes are known, none of which ends after cycle `until`.
@@ -36,7 +12,8 @@ impl Core {
         let horizon = until.min(self.lines_stable_until);
         let Some(mut progress) = self.enter() else { return };
         let node_key = loop {
-            let halt = self.run_blocks(&mut progress, horizon);
+            let Self { hart, system, graph, .. } = self;
+            let halt = graph.run(&mut progress, horizon, (hart, system));
             if let GraphExit::Open(way) = halt {
                 match self.graph.link(progress.node, way) {
                     Ok(next) => progress.node = next,
@@ -74,59 +51,5 @@ impl Core {
         }
         let node = self.graph.find(NodeKey { pc: self.hart.pc, number })?;
         Some(GraphProgress { node, cycle: self.cycle, count: 0, waited: 0 })
-    }
-
-    /// Executes block after block, and single nodes where there is no block.
-    #[inline]
-    fn run_blocks(&mut self, progress: &mut GraphProgress, horizon: u64) -> GraphExit {
-        let Self { hart, system, graph, .. } = self;
-        let GraphProgress { node: mut at, mut cycle, mut count, mut waited } = *progress;
-        let halt = loop {
-            let Some(start) = graph.starts.get_mut(at as usize) else { break GraphExit::Time };
-            if let Some(block) = graph.blocks.all.get_mut(start.block as usize)
-                && cycle + u64::from(block.most) <= horizon
-            {
-                block.usage.runs = block.usage.runs.wrapping_add(1);
-                let block = *block;
-                let steps = graph.blocks.steps(&block);
-                let done = steps::run(steps, &graph.blocks.rare, hart, system);
-                let way = done.checked_sub(steps.len());
-                let end = if let Some(way) = way {
-                    block.ends[way & 1]
-                } else {
-                    let Some(point) = graph.blocks.point(&block, done) else {
-                        break GraphExit::Time;
-                    };
-                    graph.record_early_exit(at, &point);
-                    point
-                };
-                at = end.node;
-                cycle += u64::from(end.cycles);
-                waited += u64::from(end.waited);
-                count += u64::from(end.count);
-                if way.is_some() {
-                    continue;
-                }
-            } else if start.count_execution() {
-                graph.form(at);
-                continue;
-            }
-            let Some(node) = graph.nodes.get_mut(at as usize) else { break GraphExit::Time };
-            if cycle + u64::from(node.most) > horizon {
-                break GraphExit::Time;
-            }
-            let way = (node.run)(hart, system, node);
-            let Some(edge) = node.edges.get(way) else { break GraphExit::Node };
-            cycle += u64::from(edge.cycles);
-            waited += u64::from(edge.waits);
-            count += 1;
-            node.hits[way] = node.hits[way].saturating_add(1);
-            if edge.next == NONE {
-                break GraphExit::Open(way);
-            }
-            at = edge.next;
-        };
-        *progress = GraphProgress { node: at, cycle, count, waited };
-        halt
     }
 }

@@ -1,12 +1,13 @@
 //! The steps of loads and stores: those of known lines of the cache in the main RAM by the first
 //! function of each, all others by the second one.
 
-use super::steps::{Done, Step};
-use super::{LEAVE, transfer};
+use super::steps::{Carry, Operands};
+use super::transfer;
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::Width;
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
+use crate::superblock::{LEAVE, LastOperand, SECOND, StepResult};
 
 /// The form of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +27,10 @@ pub enum AddressForm {
 impl AddressForm {
     const ALL: [Self; 5] = [Self::Absolute, Self::Offset, Self::Before, Self::After, Self::Indexed];
 
-    /// Returns the address, and the new value of the base register if that changes.
+    /// Returns the address, and the new value of the base register if that changes. `base` is its
+    /// value.
     #[inline(always)]
-    const fn address(self, step: &Step, cpu: &Cpu) -> (u32, Option<u32>) {
-        let base = cpu.get(step.b);
+    const fn address(self, base: u32, step: &Operands, cpu: &Cpu) -> (u32, Option<u32>) {
         let moved = base.wrapping_add(step.value);
         match self {
             Self::Absolute => (step.value, None),
@@ -44,7 +45,7 @@ impl AddressForm {
 const WIDTHS: [Width; 5] =
     [Width::Byte, Width::SignedByte, Width::Half, Width::SignedHalf, Width::Word];
 
-const fn write_back(step: &Step, cpu: &mut Cpu, base: Option<u32>) {
+const fn write_back(step: &Operands, cpu: &mut Cpu, base: Option<u32>) {
     if let Some(base) = base {
         cpu.set(step.b, base);
     }
@@ -52,42 +53,41 @@ const fn write_back(step: &Step, cpu: &mut Cpu, base: Option<u32>) {
 
 /// Executes a load by a function that reads bytes at an address if that does not wait.
 #[inline(always)]
-fn load_by(
-    (form, width): (AddressForm, Width),
-    step: &Step,
+fn load_by<const WIDTH: usize, const FORM: usize, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
-    read: impl FnOnce(&mut Arch, u32) -> Option<u32>,
-) -> Option<Done> {
-    let (address, base) = form.address(step, &arch.cpu);
-    let value = width.extend(read(arch, address)?);
+    carry: &mut Carry,
+    read: impl FnOnce(&mut Arch, (u32, u32), u64) -> Option<u32>,
+) -> Option<StepResult> {
+    let (form, width) = const { (AddressForm::ALL[FORM], WIDTHS[WIDTH]) };
+    let (address, base) = form.address(step.first::<LAST>(&arch.cpu, carry), step, &arch.cpu);
+    let value = width.extend(read(arch, (address, width.bytes()), step.now(carry))?);
     write_back(step, &mut arch.cpu, base);
-    arch.cpu.set(step.a, value);
+    step.set(&mut arch.cpu, carry, value);
     Some(Ok(()))
 }
 
 #[inline(always)]
-pub fn load<const WIDTH: usize, const FORM: usize>(
-    step: &Step,
+pub fn load<const WIDTH: usize, const FORM: usize, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
-    let width = const { WIDTHS[WIDTH] };
-    load_by((const { AddressForm::ALL[FORM] }, width), step, arch, |arch, address| {
-        transfer::read_known(arch, pipeline, (address, width.bytes()), step.now(begin))
+    carry: &mut Carry,
+) -> Option<StepResult> {
+    load_by::<WIDTH, FORM, LAST>(step, arch, carry, |arch, at, now| {
+        transfer::read_known(arch, pipeline, at, now)
     })
 }
 
 #[inline(always)]
-pub fn load_slowly<const WIDTH: usize, const FORM: usize>(
-    step: &Step,
+pub fn load_slowly<const WIDTH: usize, const FORM: usize, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Done {
-    let width = const { WIDTHS[WIDTH] };
-    let loaded = load_by((const { AddressForm::ALL[FORM] }, width), step, arch, |arch, address| {
-        transfer::read_within(arch, pipeline, (address, width.bytes()), step.now(begin))
+    carry: &mut Carry,
+) -> StepResult {
+    let loaded = load_by::<WIDTH, FORM, LAST>(step, arch, carry, |arch, at, now| {
+        transfer::read_within(arch, pipeline, at, now)
     });
     loaded.unwrap_or(Err(LEAVE))
 }
@@ -95,66 +95,67 @@ pub fn load_slowly<const WIDTH: usize, const FORM: usize>(
 /// Loads a word that no store changes.
 #[inline(always)]
 pub fn load_constant(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
-    if !pipeline.memory.reads_known((step.value, 4), step.now(begin)) {
+    carry: &mut Carry,
+) -> Option<StepResult> {
+    if !pipeline.memory.reads_known((step.value, 4), step.now(carry)) {
         return None;
     }
-    arch.cpu.set(step.a, step.other);
+    step.set(&mut arch.cpu, carry, step.other);
     Some(Ok(()))
 }
 
 pub fn load_constant_slowly(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Done {
-    let loaded = transfer::read_within(arch, pipeline, (step.value, 4), step.now(begin));
-    arch.cpu.set(step.a, loaded.ok_or(LEAVE)?);
+    carry: &mut Carry,
+) -> StepResult {
+    let loaded = transfer::read_within(arch, pipeline, (step.value, 4), step.now(carry));
+    step.set(&mut arch.cpu, carry, loaded.ok_or(LEAVE)?);
     Ok(())
 }
 
 /// Executes a store by a function that writes bytes at an address if that waits at most for earlier
 /// stores.
 #[inline(always)]
-fn store_by(
-    form: AddressForm,
-    step: &Step,
+fn store_by<const FORM: usize, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
+    carry: &Carry,
     write: impl FnOnce(&mut Arch, u32, u32) -> Option<u64>,
-) -> Option<Done> {
-    let (address, base) = form.address(step, &arch.cpu);
-    let value = arch.cpu.get(step.a);
+) -> Option<StepResult> {
+    let base = step.first::<LAST>(&arch.cpu, carry);
+    let (address, base) = const { AddressForm::ALL[FORM] }.address(base, step, &arch.cpu);
+    let value = if LAST == SECOND { carry.last } else { arch.cpu.get(step.a) };
     let stalls = write(arch, address, value)?;
     write_back(step, &mut arch.cpu, base);
     Some(step.done(key::access(false) | key::stalled(stalls)))
 }
 
 #[inline(always)]
-pub fn store<const BYTES: u32, const FORM: usize>(
-    step: &Step,
+pub fn store<const BYTES: u32, const FORM: usize, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
-    store_by(const { AddressForm::ALL[FORM] }, step, arch, |arch, address, value| {
-        transfer::write_known(arch, pipeline, (address, BYTES), value, step.now(begin))
+    carry: &mut Carry,
+) -> Option<StepResult> {
+    store_by::<FORM, LAST>(step, arch, carry, |arch, address, value| {
+        transfer::write_known(arch, pipeline, (address, BYTES), value, step.now(carry))
     })
 }
 
 #[inline(always)]
-pub fn store_slowly<const BYTES: u32, const FORM: usize>(
-    step: &Step,
+pub fn store_slowly<const BYTES: u32, const FORM: usize, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Done {
-    let stored = store_by(const { AddressForm::ALL[FORM] }, step, arch, |arch, address, value| {
-        transfer::write_within(arch, pipeline, (address, BYTES), value, step.now(begin))
+    carry: &mut Carry,
+) -> StepResult {
+    let stored = store_by::<FORM, LAST>(step, arch, carry, |arch, address, value| {
+        transfer::write_within(arch, pipeline, (address, BYTES), value, step.now(carry))
     });
     stored.unwrap_or(Err(LEAVE))
 }
@@ -166,15 +167,15 @@ const RETURNS: u32 = key::JUMPS | key::prediction(PredictionOutcome::Correct);
 /// to the expected address of the same instruction set, and be predicted.
 #[inline(always)]
 pub fn load_list<const RETURN: bool>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
+    carry: &mut Carry,
+) -> Option<StepResult> {
     let (address, base, mut list) = step.list(&arch.cpu);
     let key = transfer::key_of_words(address) | if RETURN { RETURNS } else { 0 };
     if key != step.key.into()
-        || !pipeline.memory.reads_known_words(address, step.c, step.now(begin))
+        || !pipeline.memory.reads_known_words(address, step.c, step.now(carry))
     {
         return None;
     }
@@ -196,13 +197,13 @@ pub fn load_list<const RETURN: bool>(
 /// Executes STM.
 #[inline(always)]
 pub fn store_list(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
+    carry: &mut Carry,
+) -> Option<StepResult> {
     let (address, base, mut list) = step.list(&arch.cpu);
-    let (count, now) = (step.c, step.now(begin));
+    let (count, now) = (step.c, step.now(carry));
     if !pipeline.memory.writes_known_words(address, count, now) {
         return None;
     }
@@ -218,14 +219,15 @@ pub fn store_list(
 /// Executes LDRD.
 #[inline(always)]
 pub fn load_dual<const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
-    let (address, base) = const { AddressForm::ALL[FORM] }.address(step, &arch.cpu);
+    carry: &mut Carry,
+) -> Option<StepResult> {
+    let (address, base) =
+        const { AddressForm::ALL[FORM] }.address(arch.cpu.get(step.b), step, &arch.cpu);
     let key = transfer::key_of_words(address);
-    if key != step.key.into() || !pipeline.memory.reads_known_words(address, 2, step.now(begin)) {
+    if key != step.key.into() || !pipeline.memory.reads_known_words(address, 2, step.now(carry)) {
         return None;
     }
     let [low, high] = *arch.system.bus.ram_words(address, 2)?.first_chunk()?;
@@ -238,13 +240,15 @@ pub fn load_dual<const FORM: usize>(
 /// Executes STRD.
 #[inline(always)]
 pub fn store_dual<const FORM: usize>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Option<Done> {
-    let ((address, base), now) =
-        (const { AddressForm::ALL[FORM] }.address(step, &arch.cpu), step.now(begin));
+    carry: &mut Carry,
+) -> Option<StepResult> {
+    let ((address, base), now) = (
+        const { AddressForm::ALL[FORM] }.address(arch.cpu.get(step.b), step, &arch.cpu),
+        step.now(carry),
+    );
     if !pipeline.memory.writes_known_words(address, 2, now) {
         return None;
     }
@@ -255,7 +259,7 @@ pub fn store_dual<const FORM: usize>(
     Some(step.done(transfer::key_of_words(address) | key::stalled(stalls)))
 }
 
-impl Step {
+impl Operands {
     /// Returns operands of a transfer of a list of registers: the offsets of the first word and of the
     /// new base from the base register.
     pub const fn of_list(base: u8, list: u16, first: i32, moved: i32) -> Self {

@@ -8,23 +8,15 @@
 
 use super::operation::{Branch, CallKind, Operation};
 use super::select::{self, Draft};
-use super::steps::{ANY, Step, StepFn};
+use super::steps::{ANY, GraphCode, Operands};
 use super::{Edge, Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{Bank, Op};
 use crate::armr::timing::{Flow, Pipeline, PredictionOutcome, key};
-use crate::superblock::{MAX_CALL_DEPTH, MAX_STEPS, Start, is_likely};
+use crate::superblock::{ENOUGH, FORKS, LONGEST, MAX_CALL_DEPTH, Start, StepFn, is_likely};
 
-/// The maximum number of instructions in a block.
-const LONGEST: u32 = 192;
 /// The cycles after which a block ends.
 const SLOWEST: u32 = 1 << 14;
-/// From this many instructions on, a block ends where it reaches its own beginning or another
-/// block.
-const ENOUGH: u32 = 64;
-/// From this many instructions on, a block ends where no outcome is likely.
-const FORKS: u32 = 24;
-
 /// The progress of a run at some point of a block, counted from the block's beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
@@ -43,129 +35,13 @@ impl Point {
     }
 }
 
-/// An exit from a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockExit {
-    /// The number of its point among those of all blocks.
-    pub point: u32,
-    /// The outcome, and the target of the branch if the instruction does not encode it.
-    pub key: u32,
-    pub target: u32,
-}
-
-impl BlockExit {
-    #[inline(always)]
-    const fn place(self) -> usize {
-        let mixed = self.point ^ self.key << 20 ^ self.target >> 1;
-        (mixed.wrapping_mul(0x9E37_79B1) >> (32 - WAYS.ilog2())) as usize % WAYS
-    }
-}
-
-/// The number of ways that are known, a power of two.
-const WAYS: usize = 1 << 13;
-
-/// The way from an exit to the block that follows, in one line of the host's cache.
+/// What a run checks before it executes a block.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-pub struct Way {
-    pub exit: BlockExit,
-    /// The progress until then, counted from the beginning of the block that ended.
-    pub point: Point,
-    /// The block that follows.
-    pub block: u32,
-}
-
-const NO_WAY: Way = Way {
-    exit: BlockExit { point: NONE, key: LEAVE, target: 0 },
-    point: Point::of(NONE),
-    block: NONE,
-};
-
-impl Block {
-    /// Returns the exit with `left` steps left.
-    #[inline(always)]
-    pub const fn exit(&self, left: usize, key: u32, target: u32) -> BlockExit {
-        BlockExit { point: self.last.wrapping_sub(left as u32), key, target }
-    }
-}
-
-/// A block.
-#[derive(Clone, Copy, Debug)]
-pub struct Block {
-    /// The range of its steps, the last of which ends it.
-    first: u32,
-    last: u32,
-    /// The function of the first step.
-    pub begin: StepFn,
+pub struct CodeCheck {
     /// The range of the lines that contain its instructions.
     lines: (u32, u32),
     /// The state of code when these were last found present and executable: see [`super::Lines`].
     pub seen: u64,
-    /// The cycle in which its last instruction may issue, counted from its beginning.
-    pub most: u32,
-}
-
-/// The blocks of a graph.
-#[derive(Debug, Default)]
-pub struct Blocks {
-    all: Vec<Block>,
-    steps: Vec<Step>,
-    /// The progress of a run before each step.
-    points: Vec<Point>,
-    /// A direct-mapped cache of the ways from exits.
-    ways: Vec<Way>,
-    /// The lines of the blocks.
-    lines: Vec<u32>,
-}
-
-impl Blocks {
-    pub const fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Returns whether there is no room for another block.
-    pub const fn are_full(&self) -> bool {
-        self.steps.len() >= MAX_STEPS
-    }
-
-    #[inline(always)]
-    pub fn get(&self, number: u32) -> Option<&Block> {
-        self.all.get(number as usize)
-    }
-
-    /// Discards all blocks.
-    pub fn clear(&mut self) {
-        self.all.clear();
-        self.steps.clear();
-        self.points.clear();
-        self.ways.clear();
-        self.lines.clear();
-    }
-
-    /// Returns the steps of a block.
-    #[inline(always)]
-    pub fn steps(&self, block: &Block) -> &[Step] {
-        self.steps.get(block.first as usize..block.last as usize).unwrap_or_default()
-    }
-
-    /// Returns the progress of a run at an exit.
-    pub fn point(&self, exit: BlockExit) -> Option<&Point> {
-        self.points.get(exit.point as usize)
-    }
-
-    /// Returns the way from an exit, if it is known.
-    #[inline(always)]
-    pub fn way(&self, exit: BlockExit) -> Option<&Way> {
-        self.ways.get(exit.place()).filter(|way| way.exit == exit)
-    }
-
-    /// Keeps a way.
-    pub fn keep(&mut self, way: Way) {
-        if self.ways.is_empty() {
-            self.ways = vec![NO_WAY; WAYS];
-        }
-        self.ways[way.exit.place()] = way;
-    }
 }
 
 /// A block under construction.
@@ -394,19 +270,18 @@ impl Forming<'_> {
         self.points.retain(|_| is_kept.next() == Some(&true));
     }
 
-    /// Returns the steps and their points, with the function of the first step.
-    fn link(mut self) -> (Vec<Step>, Vec<Point>, StepFn) {
+    /// Returns the steps, each with its function and the point before it.
+    fn link(mut self) -> Vec<(StepFn<GraphCode>, Operands, Point)> {
         self.drafts.push(Draft::with_value(Operation::End, 0));
         self.points.push(self.at);
         select::drop_flags(&mut self.drafts);
         self.drop_nothing();
-        let mut next = Operation::End.function();
-        let mut steps: Vec<Step> = self.drafts.iter().map(|draft| draft.operands).collect();
-        for (step, draft) in steps.iter_mut().zip(&self.drafts).rev() {
-            step.next = next;
-            next = draft.operation.function();
-        }
-        (steps, self.points, next)
+        let lasts = select::last_operands(&self.drafts);
+        let steps = self.drafts.iter().zip(lasts).zip(self.points);
+        let step = |((draft, last), at): ((&Draft, _), _)| {
+            (draft.operation.function(last), draft.operands, at)
+        };
+        steps.map(step).collect()
     }
 }
 
@@ -475,16 +350,10 @@ impl Graph {
             begun.cool();
             return;
         }
-        let blocks = &mut self.blocks;
-        begun.block = blocks.all.len() as u32;
-        let (first, first_line) = (blocks.steps.len() as u32, blocks.lines.len() as u32);
-        blocks.lines.append(&mut forming.lines);
-        let (mut steps, mut points, begin) = forming.link();
-        blocks.steps.append(&mut steps);
-        blocks.points.append(&mut points);
-        let (last, last_line) = (blocks.steps.len() as u32, blocks.lines.len() as u32);
-        let lines = (first_line, last_line);
-        blocks.all.push(Block { first, last, begin, lines, seen: 0, most });
+        let first_line = self.block_lines.len() as u32;
+        self.block_lines.append(&mut forming.lines);
+        let check = CodeCheck { lines: (first_line, self.block_lines.len() as u32), seen: 0 };
+        begun.block = self.blocks.push(&forming.link(), most, check);
     }
 
     /// Appends node after node. Returns the cycle in which the last one begins.
@@ -533,6 +402,7 @@ impl Graph {
     /// Discards all blocks.
     pub fn forget_blocks(&mut self) {
         self.blocks.clear();
+        self.block_lines.clear();
         self.starts.fill(Start::NEW);
     }
 
@@ -545,7 +415,7 @@ impl Graph {
         (arch, pipeline): (&mut Arch, &Pipeline),
     ) -> Option<u32> {
         let number = self.starts.get(at as usize)?.block;
-        let is_checked = self.blocks.all.get(number as usize)?.seen == seen;
+        let is_checked = self.blocks.get(number)?.condition.seen == seen;
         (is_checked || self.check_lines(number, seen, (arch, pipeline)).is_some()).then_some(number)
     }
 
@@ -556,15 +426,15 @@ impl Graph {
         seen: u64,
         (arch, pipeline): (&mut Arch, &Pipeline),
     ) -> Option<()> {
-        let block = self.blocks.all.get_mut(number as usize)?;
-        let numbers = self.blocks.lines.get(block.lines.0 as usize..block.lines.1 as usize)?;
-        for number in numbers {
+        let block = self.blocks.get_mut(number)?;
+        let (first, last) = block.condition.lines;
+        for number in self.block_lines.get(first as usize..last as usize)? {
             let lines = self.lines.get_mut(*number as usize)?;
             if !lines.are_there(lines.first, seen, (arch, pipeline)) {
                 return None;
             }
         }
-        block.seen = seen;
+        block.condition.seen = seen;
         Some(())
     }
 }

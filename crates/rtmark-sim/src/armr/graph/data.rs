@@ -2,12 +2,13 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
-use super::steps::{Done, Step, StepFn, branch, node, threaded};
+use super::steps::{Carry, GraphCode, Operands, branch, node};
 use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, extended, product, results, with_bits};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, SecondOperand, Sign};
 use crate::armr::timing::Pipeline;
 use crate::exec::{shift, shift_some};
+use crate::superblock::{FIRST, LastOperand, NEITHER, SECOND, StepFn, StepResult, threaded};
 
 /// The operations, indexed by their numbers.
 const ALUS: [Alu; 17] = {
@@ -88,10 +89,11 @@ impl Operand {
         )
     }
 
-    /// Returns the second operand of a step, and the shifter's carry-out.
+    /// Returns the second operand of a step whose second register has a value, and the shifter's
+    /// carry-out.
     #[inline(always)]
-    fn get(self, step: &Step, cpu: &Cpu) -> (u32, bool) {
-        let (register, carry, distance) = (cpu.get(step.c), cpu.carry(), u32::from(step.d));
+    fn get(self, step: &Operands, register: u32, cpu: &Cpu) -> (u32, bool) {
+        let (carry, distance) = (cpu.carry(), u32::from(step.d));
         let by = |kind| shift(register, kind, cpu.get(step.d) & 0xFF, carry);
         match self {
             Self::Immediate => (step.value, carry),
@@ -112,20 +114,21 @@ impl Operand {
 
 /// Executes an operation on a register and a second operand.
 #[inline(always)]
-pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool>(
-    step: &Step,
+pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool, const LAST: LastOperand>(
+    step: &Operands,
     arch: &mut Arch,
     _: &mut Pipeline,
-    _: u64,
-) -> Done {
+    carry: &mut Carry,
+) -> StepResult {
     let (cpu, alu) = (&mut arch.cpu, const { ALUS[ALU] });
-    let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, cpu);
-    let results = results(alu, cpu.get(step.b), y, cpu.carry(), shifter);
+    let register = if LAST == SECOND { carry.last } else { cpu.get(step.c) };
+    let (y, shifter) = const { Operand::ALL[OPERAND] }.get(step, register, cpu);
+    let results = results(alu, step.first::<LAST>(cpu, carry), y, cpu.carry(), shifter);
     if SETS {
         cpu.note(alu, results);
     }
     if !alu.compares() {
-        cpu.set(step.a, results.0);
+        step.set(cpu, carry, results.0);
     }
     Ok(())
 }
@@ -135,47 +138,53 @@ pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool>(
 pub fn data_and_branch<
     const ALU: usize,
     const OPERAND: usize,
+    const LAST: LastOperand,
     const CONDITION: u8,
     const BACKWARDS: bool,
 >(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-) -> Done {
-    data::<ALU, OPERAND, true>(step, arch, pipeline, begin)?;
-    branch::<CONDITION, BACKWARDS>(step, arch, pipeline, begin)
+    carry: &mut Carry,
+) -> StepResult {
+    data::<ALU, OPERAND, true, LAST>(step, arch, pipeline, carry)?;
+    branch::<CONDITION, BACKWARDS>(step, arch, pipeline, carry)
 }
 
 /// Sets a register to a constant.
 #[inline(always)]
-pub const fn constant(step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64) -> Done {
-    arch.cpu.set(step.a, step.value);
+pub const fn constant(
+    step: &Operands,
+    arch: &mut Arch,
+    _: &mut Pipeline,
+    carry: &mut Carry,
+) -> StepResult {
+    step.set(&mut arch.cpu, carry, step.value);
     Ok(())
 }
 
 /// Executes an operation on a register by a function of the operands.
 macro_rules! registers {
     ($result:expr) => {
-        threaded!(|step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64| {
+        threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, carry: &mut Carry| {
             let result = $result(step, &arch.cpu);
-            arch.cpu.set(step.a, result);
+            step.set(&mut arch.cpu, carry, result);
             Ok(())
         })
     };
 }
 
 /// Returns the function of a multiplication, or that of a node if it has none.
-pub fn multiplication(multiply: Multiply) -> StepFn {
+pub fn multiplication(multiply: Multiply) -> StepFn<GraphCode> {
     macro_rules! by_kind {
         ($($short:ident)*; $($long:ident)*) => {
             match multiply {
-                $(Multiply::$short => registers!(|step: &Step, cpu: &Cpu| {
+                $(Multiply::$short => registers!(|step: &Operands, cpu: &Cpu| {
                     let (n, m, a) = (cpu.get(step.b), cpu.get(step.c), cpu.get(step.d));
                     product(const { Multiply::$short }, n, m, a.into()) as u32
                 }),)*
                 $(Multiply::$long => {
-                    threaded!(|step: &Step, arch: &mut Arch, _: &mut Pipeline, _: u64| {
+                    threaded!(|step: &Operands, arch: &mut Arch, _: &mut Pipeline, _: &mut Carry| {
                         let cpu = &mut arch.cpu;
                         let (n, m) = (cpu.get(step.b), cpu.get(step.c));
                         let before = cpu.pair(step.a, step.d);
@@ -192,11 +201,11 @@ pub fn multiplication(multiply: Multiply) -> StepFn {
 }
 
 /// Returns the function of an extension.
-pub fn extension(narrow: Narrow, sign: Sign) -> StepFn {
+pub fn extension(narrow: Narrow, sign: Sign) -> StepFn<GraphCode> {
     macro_rules! by_kind {
         ($($narrow:ident $sign:ident)*) => {
             match (narrow, sign) {
-                $((Narrow::$narrow, Sign::$sign) => registers!(|step: &Step, cpu: &Cpu| {
+                $((Narrow::$narrow, Sign::$sign) => registers!(|step: &Operands, cpu: &Cpu| {
                     let start = if step.b == 15 { 0 } else { cpu.get(step.b) };
                     let rotated = cpu.get(step.c).rotate_right(step.value);
                     extended(const { Narrow::$narrow }, const { Sign::$sign }, start, rotated)
@@ -208,11 +217,11 @@ pub fn extension(narrow: Narrow, sign: Sign) -> StepFn {
 }
 
 /// Returns the function of an operation on bits.
-pub fn bit_operation(bits: Bits) -> StepFn {
+pub fn bit_operation(bits: Bits) -> StepFn<GraphCode> {
     macro_rules! by_kind {
         ($($bits:ident $(($sign:ident))?)*) => {
             match bits {
-                $(Bits::$bits $((Sign::$sign))? => registers!(|step: &Step, cpu: &Cpu| {
+                $(Bits::$bits $((Sign::$sign))? => registers!(|step: &Operands, cpu: &Cpu| {
                     let bits = const { Bits::$bits $((Sign::$sign))? };
                     let (d, n, m) = (cpu.get(step.a), cpu.get(step.b), cpu.get(step.c));
                     with_bits(bits, d, (n, m), (step.value, step.d))
@@ -225,14 +234,18 @@ pub fn bit_operation(bits: Bits) -> StepFn {
     )
 }
 
-/// Returns the function of an operation.
-pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn {
+/// Returns the function of an operation. `last` is the operand that is the result of the step before.
+pub fn function(alu: Alu, operand: Operand, sets: bool, last: LastOperand) -> StepFn<GraphCode> {
     macro_rules! operands {
-        ($alu:literal: $($operand:literal)*) => {
-            match (operand as usize, sets) {
+        ($alu:literal: $($last:ident: $($with:literal)*;)* $($operand:literal)*) => {
+            match (operand as usize, sets, last) {
+                $($(
+                    ($with, false, $last) => threaded!(data::<$alu, $with, false, $last>),
+                    ($with, true, $last) => threaded!(data::<$alu, $with, true, $last>),
+                )*)*
                 $(
-                    ($operand, false) => threaded!(data::<$alu, $operand, false>),
-                    ($operand, true) => threaded!(data::<$alu, $operand, true>),
+                    ($operand, false, _) => threaded!(data::<$alu, $operand, false, NEITHER>),
+                    ($operand, true, _) => threaded!(data::<$alu, $operand, true, NEITHER>),
                 )*
                 _ => threaded!(node),
             }
@@ -241,7 +254,9 @@ pub fn function(alu: Alu, operand: Operand, sets: bool) -> StepFn {
     macro_rules! operations {
         ($($alu:literal)*) => {
             match alu as usize {
-                $($alu => operands!($alu: 0 1 2 3 4 5 6 7 8 9 10 11),)*
+                $($alu => operands!(
+                    $alu: FIRST: 0 2 3 4 5; SECOND: 2 3 4 5 6; 0 1 2 3 4 5 6 7 8 9 10 11
+                ),)*
                 _ => threaded!(node),
             }
         };

@@ -22,17 +22,16 @@ use super::control::CounterValues;
 use super::exec::{Arch, Effects};
 use super::isa::{Instruction, Op};
 use super::timing::{Flow, Moves, Passage, Pipeline, Place, key};
-use crate::superblock::Start;
+pub use crate::superblock::LEAVE;
+use crate::superblock::{Blocks, Start};
 use crate::timing::memo::map::Map;
-use block::Blocks;
 pub use run::GraphProgress;
+use steps::GraphCode;
 
 /// Executes an instruction that issues in a given cycle. Returns the key of its outcome, or
 /// [`LEAVE`].
 pub type Run = fn(&mut Arch, &mut Pipeline, &Node, u64) -> u32;
 
-/// The instruction must be executed on the slow path. Nothing has changed.
-pub const LEAVE: u32 = u32::MAX;
 /// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
 /// The number of edges per node: a branch is taken or not, and predicted correctly or not.
@@ -191,7 +190,9 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// For each node, the block that begins there or the countdown to it.
     pub starts: Vec<Start>,
-    pub blocks: Blocks,
+    blocks: Blocks<GraphCode>,
+    /// The lines of the blocks.
+    block_lines: Vec<u32>,
     /// The index of all nodes, and the lookup cache in front of it.
     spots: Map<NodeKey, u32>,
     near: Vec<u32>,

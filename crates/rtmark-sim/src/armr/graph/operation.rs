@@ -2,8 +2,9 @@
 
 use super::access::{self, AddressForm};
 use super::data::{self, Operand};
-use super::steps::{self, StepFn, guard, node, threaded};
+use super::steps::{self, GraphCode, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
+use crate::superblock::{LastOperand, StepFn, by_last, threaded};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,20 +189,23 @@ macro_rules! by_form {
 }
 
 impl Operation {
-    /// Returns the function of steps that do this.
-    pub fn function(self) -> StepFn {
+    /// Returns the function of steps that do this. `last` is the operand that is the result of the step
+    /// before.
+    pub fn function(self, last: LastOperand) -> StepFn<GraphCode> {
         match self {
             Self::End => threaded!(steps::end),
             Self::Nothing => threaded!(steps::nothing),
             Self::Constant => threaded!(data::constant),
-            Self::Data(alu, operand, sets) => data::function(alu, operand, sets),
-            Self::DataAndBranch(alu, operand, branch) => data_and_branch(alu, operand, branch),
+            Self::Data(alu, operand, sets) => data::function(alu, operand, sets, last),
+            Self::DataAndBranch(alu, operand, branch) => {
+                data_and_branch(alu, operand, branch, last)
+            }
             Self::Multiply(multiply) => data::multiplication(multiply),
             Self::Extend(narrow, sign) => data::extension(narrow, sign),
             Self::Bits(bits) => data::bit_operation(bits),
-            Self::Load(width, form) => load(width, form),
+            Self::Load(width, form) => load(width, form, last),
             Self::LoadConstant => threaded!(access::load_constant, access::load_constant_slowly),
-            Self::Store(width, form) => store(width, form),
+            Self::Store(width, form) => store(width, form, last),
             Self::LoadDual(form) => by_form!(form, AT => threaded!(access::load_dual::<AT>, node)),
             Self::StoreDual(form) => {
                 by_form!(form, AT => threaded!(access::store_dual::<AT>, node))
@@ -230,16 +234,21 @@ impl Operation {
     }
 }
 
-fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn {
+fn data_and_branch(
+    alu: Alu,
+    operand: Operand,
+    branch: Branch,
+    last: LastOperand,
+) -> StepFn<GraphCode> {
     macro_rules! by_operation {
         ($($alu:ident $operand:ident)*) => {
             match (alu, operand) {
                 $((Alu::$alu, Operand::$operand) => {
                     const ALU: usize = Alu::$alu as usize;
                     const OPERAND: usize = Operand::$operand as usize;
-                    by_branch!(branch, AT BACKWARDS => {
-                        threaded!(data::data_and_branch::<ALU, OPERAND, AT, BACKWARDS>)
-                    })
+                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS => {
+                        threaded!(data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS>)
+                    }), FIRST)
                 })*
                 _ => threaded!(node),
             }
@@ -248,16 +257,16 @@ fn data_and_branch(alu: Alu, operand: Operand, branch: Branch) -> StepFn {
     by_operation!(Cmp Immediate Cmp Register Sub Immediate Tst Immediate)
 }
 
-fn load(width: Width, form: AddressForm) -> StepFn {
+fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<GraphCode> {
     macro_rules! by_width {
         ($($width:ident)*) => {
             match width {
                 $(Width::$width => {
                     const WIDTH: usize = Width::$width as usize;
-                    by_form!(form, AT => threaded!(
-                        access::load::<WIDTH, AT>,
-                        access::load_slowly::<WIDTH, AT>
-                    ))
+                    by_last!(last, LAST => by_form!(form, AT => threaded!(
+                        access::load::<WIDTH, AT, LAST>,
+                        access::load_slowly::<WIDTH, AT, LAST>
+                    )), FIRST)
                 })*
             }
         };
@@ -265,14 +274,14 @@ fn load(width: Width, form: AddressForm) -> StepFn {
     by_width!(Byte SignedByte Half SignedHalf Word)
 }
 
-fn store(width: Width, form: AddressForm) -> StepFn {
+fn store(width: Width, form: AddressForm, last: LastOperand) -> StepFn<GraphCode> {
     macro_rules! by_bytes {
         ($($bytes:literal)*) => {
             match width.bytes() {
-                $($bytes => by_form!(form, AT => threaded!(
-                    access::store::<$bytes, AT>,
-                    access::store_slowly::<$bytes, AT>
-                )),)*
+                $($bytes => by_last!(last, LAST => by_form!(form, AT => threaded!(
+                    access::store::<$bytes, AT, LAST>,
+                    access::store_slowly::<$bytes, AT, LAST>
+                ))),)*
                 _ => threaded!(node),
             }
         };

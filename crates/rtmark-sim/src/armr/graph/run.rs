@@ -1,11 +1,11 @@
 //! Runs along the graph: from block to block where the way is known, and otherwise from node to node.
 
-use super::block::{Block, BlockExit, Point, Way};
-use super::steps::{END, Exit, RUN_NODE, VARIES};
+use super::block::Point;
+use super::steps::{Carry, GraphCode, Operands, RUN_NODE, VARIES};
 use super::{Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::timing::{Pipeline, key};
-use crate::superblock::Start;
+use crate::superblock::{BlockExit, END, Exit, Runner, Start, Superblock, ThreadedStep, Way};
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,68 @@ enum BlocksEnd {
     BeforeBlock,
     /// At an exit after which the next block is not known.
     Open(OpenExit),
+}
+
+/// A run of blocks.
+struct BlockRun<'r> {
+    graph: &'r Graph,
+    arch: &'r mut Arch,
+    pipeline: &'r mut Pipeline,
+    progress: GraphProgress,
+    horizon: u64,
+}
+
+impl Runner<GraphCode> for BlockRun<'_> {
+    #[inline(always)]
+    fn execute(
+        &mut self,
+        block: &Superblock<GraphCode>,
+        steps: &[ThreadedStep<GraphCode>],
+    ) -> Option<BlockExit> {
+        let next = self.progress.next;
+        let is_due = next + u64::from(block.most) >= self.horizon;
+        if is_due || block.condition.seen != self.progress.seen {
+            return None;
+        }
+        let mut exit = (block.begin)(self.arch, self.pipeline, Carry::of(next), steps.iter());
+        if exit.key() == RUN_NODE {
+            exit = self.run_nodes(block, exit);
+        }
+        let key = exit.key();
+        let target = if key & VARIES != 0 { target(self.arch) } else { 0 };
+        Some(block.exit(exit.left(), key, target))
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, point: &Point) {
+        self.progress.advance(point);
+    }
+}
+
+impl BlockRun<'_> {
+    /// Executes the functions of nodes at which a block has ended, and continues it as long as it ends
+    /// only for that. Returns how it ended then.
+    #[inline(never)]
+    fn run_nodes(&mut self, block: &Superblock<GraphCode>, mut exit: Exit) -> Exit {
+        let Self { graph, arch, pipeline, progress, .. } = self;
+        let steps = graph.blocks.steps(block);
+        while exit.key() == RUN_NODE {
+            let rest = &steps[steps.len().saturating_sub(exit.left())..];
+            let point = graph.blocks.point(block.exit(exit.left(), 0, 0));
+            let node = point.and_then(|point| graph.nodes.get(point.node as usize));
+            let (Some((step, rest)), Some(node)) = (rest.split_first(), node) else { break };
+            let Operands { key: expected, value, .. } = step.operands;
+            let carry = Carry::of(progress.next);
+            let key = (node.run)(arch, pipeline, node, step.operands.now(&carry));
+            let varies = node.varies(key);
+            exit = if key != expected.into() || varies && target(arch) != value {
+                exit.with_key(if varies { key | VARIES } else { key })
+            } else {
+                (step.next)(arch, pipeline, carry, rest.iter())
+            };
+        }
+        exit
+    }
 }
 
 /// Returns the target of a branch that has just been executed, with the instruction set in the lowest
@@ -123,68 +185,22 @@ impl Graph {
         horizon: u64,
         (arch, pipeline): (&mut Arch, &mut Pipeline),
     ) -> BlocksEnd {
-        let GraphProgress { mut next, mut count, seen, .. } = *progress;
-        let (mut number, mut last): (u32, Option<&Way>) = (number, None);
-        let exit = loop {
-            let Some(block) = self.blocks.get(number) else { break None };
-            if block.seen != seen || next + u64::from(block.most) >= horizon {
-                break None;
-            }
-            let steps = self.blocks.steps(block);
-            let mut exit = (block.begin)(arch, pipeline, next, steps.iter());
-            if exit.key() >= RUN_NODE {
-                exit = self.run_nodes(block, exit, next, (arch, pipeline));
-            }
-            let key = exit.key();
-            let target = if key & VARIES != 0 { target(arch) } else { 0 };
-            let exit = block.exit(exit.left(), key, target);
-            let Some(way) = self.blocks.way(exit) else { break Some(exit) };
-            next += u64::from(way.point.cycles);
-            count += u64::from(way.point.count);
-            last = Some(way);
-            number = way.block;
-        };
-        if let Some(way) = last {
-            (progress.next, progress.count) = (next, count);
-            (progress.node, progress.last_byte) = (way.point.node, Some(way.point.last_byte));
-        }
-        let Some((exit, point)) = exit.and_then(|exit| Some((exit, self.blocks.point(exit)?)))
+        let count = progress.count;
+        let mut run = BlockRun { graph: self, arch, pipeline, progress: *progress, horizon };
+        let exit = self.blocks.run(number, &mut run);
+        *progress = run.progress;
+        let begin = (progress.next, progress.count);
+        let Some((exit, point)) = exit.and_then(|(_, exit)| Some((exit, self.blocks.point(exit)?)))
         else {
-            return if last.is_some() { BlocksEnd::BeforeBlock } else { BlocksEnd::BeforeNode };
+            let has_run = progress.count > count;
+            return if has_run { BlocksEnd::BeforeBlock } else { BlocksEnd::BeforeNode };
         };
         progress.advance(point);
         if exit.key == LEAVE {
             BlocksEnd::BeforeNode
         } else {
-            BlocksEnd::Open(OpenExit { exit, begin: (next, count) })
+            BlocksEnd::Open(OpenExit { exit, begin })
         }
-    }
-
-    /// Executes the functions of nodes at which a block that began in a cycle has ended, and continues it
-    /// as long as it ends only for that. Returns how it ended then.
-    #[inline(never)]
-    fn run_nodes(
-        &self,
-        block: &Block,
-        mut exit: Exit,
-        begin: u64,
-        (arch, pipeline): (&mut Arch, &mut Pipeline),
-    ) -> Exit {
-        let steps = self.blocks.steps(block);
-        while exit.key() == RUN_NODE {
-            let rest = &steps[steps.len().saturating_sub(exit.left())..];
-            let point = self.blocks.point(block.exit(exit.left(), 0, 0));
-            let node = point.and_then(|point| self.nodes.get(point.node as usize));
-            let (Some((step, rest)), Some(node)) = (rest.split_first(), node) else { break };
-            let key = (node.run)(arch, pipeline, node, step.now(begin));
-            let varies = node.varies(key);
-            exit = if key != step.key.into() || varies && target(arch) != step.value {
-                exit.with_key(if varies { key | VARIES } else { key })
-            } else {
-                (step.next)(arch, pipeline, begin, rest.iter())
-            };
-        }
-        exit
     }
 
     /// Executes the node of a run, unless it has been executed with an outcome, and moves to the next

@@ -3,13 +3,14 @@
 use super::access::AddressForm;
 use super::data::Operand;
 use super::operation::{ALL_FLAGS, Operation};
-use super::steps::Step;
+use super::steps::Operands;
 use crate::armr::exec::Arch;
 use crate::armr::isa::op::{
     Address, Alu, Bank, Hint, Index, Instruction, Multiply, Offset, Op, Order, Rights,
     SecondOperand, WriteBack,
 };
 use crate::armr::timing::key;
+use crate::superblock::{LastOperand, last_operand};
 
 /// The bits of a key that depend on a store's waits.
 const WAITS: u32 = 0xFF00;
@@ -18,13 +19,13 @@ const WAITS: u32 = 0xFF00;
 #[derive(Clone, Copy, Debug)]
 pub struct Draft {
     pub operation: Operation,
-    pub operands: Step,
+    pub operands: Operands,
 }
 
 impl Draft {
     /// Returns a step of an operation on registers and an immediate.
     pub const fn new(operation: Operation, (a, b, c): (u8, u8, u8), value: u32) -> Self {
-        Self { operation, operands: Step::new(a, b, c, value) }
+        Self { operation, operands: Operands::new(a, b, c, value) }
     }
 
     /// Returns a step of an operation that needs only a value.
@@ -35,6 +36,48 @@ impl Draft {
     /// Returns a step with the operands of an instruction: `d`, `n`, `m` and `imm`.
     const fn of(operation: Operation, it: &Instruction) -> Self {
         Self::new(operation, (it.d, it.n, it.m), it.imm)
+    }
+
+    /// Returns the registers that an operation reads as its first and second operand, if it can have them
+    /// from the step before.
+    const fn reads(&self) -> [Option<u8>; 2] {
+        let Operands { a, b, c, .. } = self.operands;
+        match self.operation {
+            Operation::Data(_, Operand::Immediate | Operand::Carrying, _) => [Some(b), None],
+            Operation::Data(..) => [Some(b), Some(c)],
+            Operation::DataAndBranch(..) => [Some(b), None],
+            Operation::Load(_, form) | Operation::Store(_, form) => {
+                let base = if matches!(form, AddressForm::Absolute) { None } else { Some(b) };
+                let stored = matches!(self.operation, Operation::Store(..));
+                [base, if stored { Some(a) } else { None }]
+            }
+            _ => [None, None],
+        }
+    }
+
+    /// Returns the register whose value a step passes on, given that of the step before.
+    const fn passes(&self, last: Option<u8>) -> Option<u8> {
+        match self.operation {
+            Operation::Data(alu, ..) | Operation::DataAndBranch(alu, ..) if alu.compares() => last,
+            Operation::Constant
+            | Operation::Data(..)
+            | Operation::DataAndBranch(..)
+            | Operation::Multiply(Multiply::Mul | Multiply::Mla | Multiply::Mls)
+            | Operation::Extend(..)
+            | Operation::Bits(_)
+            | Operation::Load(..)
+            | Operation::LoadConstant => Some(self.operands.a),
+            Operation::Store(
+                _,
+                AddressForm::Absolute | AddressForm::Offset | AddressForm::Indexed,
+            )
+            | Operation::Nothing
+            | Operation::Guard(_)
+            | Operation::Expect(_)
+            | Operation::Branch(_)
+            | Operation::CompareWithZero(_) => last,
+            _ => None,
+        }
     }
 
     const fn and(mut self, d: u8) -> Self {
@@ -112,7 +155,7 @@ pub fn list(
 ) -> Option<Draft> {
     let (first, moved) = order.addresses(0, it.imm.count_ones());
     let moved = if back == WriteBack::Yes { moved.cast_signed() } else { 0 };
-    let operands = Step::of_list(it.n, it.imm as u16, first.cast_signed(), moved);
+    let operands = Operands::of_list(it.n, it.imm as u16, first.cast_signed(), moved);
     (it.n != 15 && it.imm != 0).then_some(Draft { operation, operands })
 }
 
@@ -177,11 +220,31 @@ pub fn drop_flags(drafts: &mut [Draft]) {
     drafts.iter_mut().zip(is_guarded).rev().for_each(|(draft, guarded)| drop(draft, guarded));
 }
 
+/// Returns which operand of each step is the last result.
+pub fn last_operands(drafts: &[Draft]) -> Vec<LastOperand> {
+    let (mut last, mut guarded) = (None, 0);
+    let operand = |draft: &Draft| {
+        let operand = last_operand(last, draft.reads());
+        last = draft.passes(last);
+        match draft.operation {
+            Operation::Guard(_) => guarded = draft.operands.value,
+            _ if guarded == 1 => {
+                // The guarded steps may have been left out.
+                (last, guarded) = (None, 0);
+            }
+            _ => guarded = guarded.saturating_sub(1),
+        }
+        operand
+    };
+    drafts.iter().map(operand).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::armr::graph::operation::Branch;
     use crate::armr::isa::op::Width;
+    use crate::superblock::{FIRST, NEITHER, SECOND};
 
     /// Returns what remains of operations.
     fn without_flags<const N: usize>(operations: [Operation; N]) -> [Operation; N] {
@@ -223,5 +286,32 @@ mod tests {
         assert_eq!(without_flags([add, guard, cmp]), [add, guard, cmp]);
         assert_eq!(without_flags([add_only, guard, add, cmp]), [add_only, guard, add_only, cmp]);
         assert_eq!(without_flags([add]), [add]);
+    }
+
+    #[test]
+    fn only_the_last_result_is_passed_on() {
+        let step = |operation, (a, b, c)| Draft::new(operation, (a, b, c), 1);
+        let add = Operation::Data(Alu::Add, Operand::Register, false);
+        let cmp = Operation::Data(Alu::Cmp, Operand::Register, true);
+        let load = Operation::Load(Width::Word, AddressForm::Offset);
+        let store = Operation::Store(Width::Word, AddressForm::Offset);
+        let post = Operation::Store(Width::Word, AddressForm::After);
+        let operands = |drafts: &[Draft]| last_operands(drafts);
+        let (first, other) = (step(add, (1, 2, 3)), step(add, (4, 2, 1)));
+        assert_eq!(operands(&[first, other]), [NEITHER, SECOND]);
+        // Neither comparisons nor stores have a result, but some stores move their base register.
+        assert_eq!(operands(&[first, step(cmp, (0, 1, 2)), other]), [NEITHER, FIRST, SECOND]);
+        assert_eq!(operands(&[first, step(store, (1, 2, 0)), other]), [NEITHER, SECOND, SECOND]);
+        assert_eq!(operands(&[first, step(post, (4, 1, 0)), other]), [NEITHER, FIRST, NEITHER]);
+        // Another result replaces it.
+        assert_eq!(operands(&[first, step(load, (5, 1, 0)), other]), [NEITHER, FIRST, NEITHER]);
+        // The functions of nodes, and lists, may write anything.
+        for unknown in [Operation::Node, Operation::LoadList, Operation::CallRegister] {
+            let unknown = Draft::with_value(unknown, 0);
+            assert_eq!(operands(&[first, unknown, other]), [NEITHER; 3]);
+        }
+        // What is guarded may not have been executed.
+        let guard = Draft::with_value(Operation::Guard(0), 1);
+        assert_eq!(operands(&[first, guard, other, other]), [NEITHER, NEITHER, SECOND, NEITHER]);
     }
 }

@@ -1,52 +1,55 @@
-//! The steps of blocks: threaded code, in which the function of each step calls that of the next one.
-//!
-//! The compiler turns these calls into jumps. Where it does not, at most as many calls are active as a
-//! block has steps. A step that may have to call something else consists of two functions, of which the
-//! first one calls nothing and so saves no registers.
+//! The steps of blocks: their operands, branches, and what ends or continues a block.
 
 #![expect(clippy::unnecessary_wraps, reason = "the functions of all steps have the same type")]
 
 use std::slice::Iter;
 
-use super::LEAVE;
+use super::block::{CodeCheck, Point};
+use crate::armr::cpu::Cpu;
 use crate::armr::exec::{Arch, Effects};
 use crate::armr::timing::{Pipeline, PredictionOutcome, key};
+use crate::superblock::{END, Exit, FIRST, LEAVE, LastOperand, StepResult, Threaded, ThreadedStep};
 
 /// The key of a step that ends its block with any outcome. No outcome has this key.
 pub const ANY: u16 = u16::MAX;
 /// Part of the key of an exit after a branch whose target is in the program counter.
 pub const VARIES: u32 = 1 << 16;
-/// The key of an exit after all instructions.
-pub const END: u32 = 1 << 17;
 /// The key of an exit at a step whose node's function must be executed.
 pub const RUN_NODE: u32 = 1 << 18;
-const _: () = assert!(LEAVE > RUN_NODE && RUN_NODE > END && END > VARIES);
+const _: () = assert!(VARIES & END == 0 && RUN_NODE & (VARIES | END) == 0);
 
-/// Executes the first of the given steps and, as far as the block continues, those after it. The number
-/// is the cycle in which the block begins.
-pub type StepFn = for<'a> fn(&mut Arch, &mut Pipeline, u64, Iter<'a, Step>) -> Exit;
+/// The Cortex-R5.
+#[derive(Clone, Copy, Debug)]
+pub enum GraphCode {}
 
-/// Returns the function of steps that one function executes, or a second one where the first one returns
-/// `None`.
-macro_rules! threaded {
-    ($perform:expr) => {
-        |arch, pipeline, begin, rest| {
-            $crate::armr::graph::steps::advance(arch, pipeline, begin, rest, $perform)
-        }
-    };
-    ($fast:expr, $slow:expr) => {
-        |arch, pipeline, begin, rest| {
-            $crate::armr::graph::steps::advance_or(arch, pipeline, begin, rest, $fast, $slow)
-        }
-    };
+impl Threaded for GraphCode {
+    type Registers = Arch;
+    type System = Pipeline;
+    type Carry = Carry;
+    type Operands = Operands;
+    type Point = Point;
+    type Condition = CodeCheck;
 }
-pub(super) use threaded;
+
+/// What each step passes to the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Carry {
+    /// The cycle in which the block begins.
+    pub begin: u64,
+    /// The result of the last step that had one.
+    pub last: u32,
+}
+
+impl Carry {
+    /// Returns what is passed to the first step of a block, or after a node's function.
+    pub const fn of(begin: u64) -> Self {
+        Self { begin, last: 0 }
+    }
+}
 
 /// The operands of one operation of a block.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
-    /// The function of the next step.
-    pub next: StepFn,
+pub struct Operands {
     /// The immediate, a constant, an expected target, or the number of steps that a condition guards.
     pub value: u32,
     /// The address of a branch, or a list of registers and the offset of the first one's word.
@@ -65,52 +68,33 @@ pub struct Step {
     pub d: u8,
 }
 
-/// Where and how the execution of a block ended, in one word, so that calls of other functions that
-/// return it can become jumps.
-#[derive(Clone, Copy, Debug)]
-pub struct Exit(u64);
-
-impl Exit {
-    const fn new(left: usize, key: u32) -> Self {
-        Self((left as u64) << 32 | key as u64)
-    }
-
-    /// Returns the exit at the same step with another key.
-    pub const fn with_key(self, key: u32) -> Self {
-        Self::new(self.left(), key)
-    }
-
-    /// Returns the number of steps left, including the one at which it ended.
-    #[inline(always)]
-    pub const fn left(self) -> usize {
-        (self.0 >> 32) as usize
-    }
-
-    /// Returns the key of that step's outcome; [`LEAVE`] if its instruction has not been executed;
-    /// [`END`] or [`RUN_NODE`].
-    #[inline(always)]
-    pub const fn key(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-/// What a step did: `Ok` if the block continues, or the key of the exit.
-pub type Done = Result<(), u32>;
-
-impl Step {
+impl Operands {
     /// Returns operands without those that depend on the step's place in a block.
     pub const fn new(a: u8, b: u8, c: u8, value: u32) -> Self {
-        Self { next: threaded!(end), value, other: 0, issue: 0, key: 0, a, b, c, d: 0 }
+        Self { value, other: 0, issue: 0, key: 0, a, b, c, d: 0 }
     }
 
     #[inline(always)]
-    pub const fn now(&self, begin: u64) -> u64 {
-        begin.wrapping_add_signed(self.issue as i64)
+    pub const fn now(&self, carry: &Carry) -> u64 {
+        carry.begin.wrapping_add_signed(self.issue as i64)
+    }
+
+    /// Returns the first operand.
+    #[inline(always)]
+    pub const fn first<const LAST: LastOperand>(&self, cpu: &Cpu, carry: &Carry) -> u32 {
+        if LAST == FIRST { carry.last } else { cpu.get(self.b) }
+    }
+
+    /// Sets the destination.
+    #[inline(always)]
+    pub const fn set(&self, cpu: &mut Cpu, carry: &mut Carry, value: u32) {
+        cpu.set(self.a, value);
+        carry.last = value;
     }
 
     /// Returns whether the block continues after an outcome.
     #[inline(always)]
-    pub const fn done(&self, key: u32) -> Done {
+    pub const fn done(&self, key: u32) -> StepResult {
         if key == self.key as u32 { Ok(()) } else { Err(key) }
     }
 
@@ -122,7 +106,7 @@ impl Step {
         pipeline: &mut Pipeline,
         taken: bool,
         skipped: u32,
-    ) -> Done {
+    ) -> StepResult {
         let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, taken));
         self.done(prediction | if taken { key::JUMPS } else { skipped })
     }
@@ -135,7 +119,7 @@ impl Step {
         arch: &mut Arch,
         target: u32,
         outcome: impl FnOnce(u32) -> PredictionOutcome,
-    ) -> Done {
+    ) -> StepResult {
         let mut done = Effects::default();
         arch.exchange(target, &mut done);
         arch.cpu.pc = done.jump.unwrap_or(target);
@@ -145,127 +129,80 @@ impl Step {
     }
 }
 
-/// Executes the first step, and the steps after it if the block continues.
-#[inline(always)]
-pub fn advance<'a>(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    begin: u64,
-    mut rest: Iter<'a, Step>,
-    perform: impl FnOnce(&'a Step, &mut Arch, &mut Pipeline, u64) -> Done,
-) -> Exit {
-    let Some(step) = rest.next() else { return Exit::new(0, LEAVE) };
-    match perform(step, arch, pipeline, begin) {
-        Ok(()) => (step.next)(arch, pipeline, begin, rest),
-        Err(key) => Exit::new(rest.len() + 1, key),
-    }
-}
-
-/// Executes the first step by `fast`, or by `slow` if that returns `None` and has changed nothing; and
-/// the steps after it if the block continues.
-#[inline(always)]
-pub fn advance_or<'a>(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    begin: u64,
-    rest: Iter<'a, Step>,
-    fast: impl FnOnce(&'a Step, &mut Arch, &mut Pipeline, u64) -> Option<Done>,
-    slow: impl FnOnce(&'a Step, &mut Arch, &mut Pipeline, u64) -> Done,
-) -> Exit {
-    let mut left = rest.clone();
-    let Some(step) = left.next() else { return Exit::new(0, LEAVE) };
-    match fast(step, arch, pipeline, begin) {
-        Some(Ok(())) => (step.next)(arch, pipeline, begin, left),
-        Some(Err(key)) => Exit::new(left.len() + 1, key),
-        None => advance_slowly(arch, pipeline, begin, rest, slow),
-    }
-}
-
-#[inline(never)]
-fn advance_slowly<'a>(
-    arch: &mut Arch,
-    pipeline: &mut Pipeline,
-    begin: u64,
-    rest: Iter<'a, Step>,
-    slow: impl FnOnce(&'a Step, &mut Arch, &mut Pipeline, u64) -> Done,
-) -> Exit {
-    advance(arch, pipeline, begin, rest, slow)
-}
-
 /// Executes the steps after a guard: all of them if the condition holds, or without those that it
 /// guards.
 #[inline(always)]
 pub fn guard<const CONDITION: u8>(
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    begin: u64,
-    mut rest: Iter<'_, Step>,
+    carry: Carry,
+    mut rest: Iter<'_, ThreadedStep<GraphCode>>,
 ) -> Exit {
     let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
     if !arch.cpu.holds(CONDITION) {
-        for _ in 0..last.value {
+        for _ in 0..last.operands.value {
             last = rest.next().unwrap_or(last);
         }
     }
-    (last.next)(arch, pipeline, begin, rest)
+    (last.next)(arch, pipeline, carry, rest)
 }
 
 /// Ends the block.
-pub const fn end(_: &Step, _: &mut Arch, _: &mut Pipeline, _: u64) -> Done {
+pub const fn end(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> StepResult {
     Err(END)
 }
 
 /// Does nothing.
-pub const fn nothing(_: &Step, _: &mut Arch, _: &mut Pipeline, _: u64) -> Done {
+pub const fn nothing(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> StepResult {
     Ok(())
 }
 
 /// Has the function of the step's node executed.
-pub const fn node(_: &Step, _: &mut Arch, _: &mut Pipeline, _: u64) -> Done {
+pub const fn node(_: &Operands, _: &mut Arch, _: &mut Pipeline, _: &mut Carry) -> StepResult {
     Err(RUN_NODE)
 }
 
 /// Continues only if a condition holds. Otherwise ends the block with the key in the step's value.
 #[inline(always)]
 pub const fn expect<const CONDITION: u8>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     _: &mut Pipeline,
-    _: u64,
-) -> Done {
+    _: &mut Carry,
+) -> StepResult {
     if arch.cpu.holds(CONDITION) { Ok(()) } else { Err(step.value) }
 }
 
 /// Executes a conditional branch.
 #[inline(always)]
 pub fn branch<const CONDITION: u8, const BACKWARDS: bool>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: u64,
-) -> Done {
+    _: &mut Carry,
+) -> StepResult {
     step.branch::<BACKWARDS>(pipeline, arch.cpu.holds(CONDITION), key::SKIPPED)
 }
 
 /// Executes CBZ, or CBNZ if `ZERO` is not set. They only branch forwards.
 #[inline(always)]
 pub fn compare_with_zero<const ZERO: bool>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: u64,
-) -> Done {
+    _: &mut Carry,
+) -> StepResult {
     step.branch::<false>(pipeline, (arch.cpu.get(step.b) == 0) == ZERO, 0)
 }
 
 /// Executes BL, or BLX with an encoded target, which changes the instruction set.
 #[inline(always)]
 pub const fn call<const EXCHANGES: bool>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: u64,
-) -> Done {
+    _: &mut Carry,
+) -> StepResult {
     arch.cpu.set(14, step.value);
     if EXCHANGES {
         arch.cpu.set_thumb(step.value & 1 == 0);
@@ -276,7 +213,12 @@ pub const fn call<const EXCHANGES: bool>(
 
 /// Executes BLX with a register. Continues only at the expected address.
 #[inline(always)]
-pub fn call_register(step: &Step, arch: &mut Arch, pipeline: &mut Pipeline, _: u64) -> Done {
+pub fn call_register(
+    step: &Operands,
+    arch: &mut Arch,
+    pipeline: &mut Pipeline,
+    _: &mut Carry,
+) -> StepResult {
     let target = arch.cpu.get(step.b);
     arch.cpu.set(14, step.other);
     pipeline.predictor.push(step.other & !1);
@@ -287,11 +229,11 @@ pub fn call_register(step: &Step, arch: &mut Arch, pipeline: &mut Pipeline, _: u
 /// expected outcome and at the expected address.
 #[inline(always)]
 pub fn return_if<const CONDITION: u8>(
-    step: &Step,
+    step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
-    _: u64,
-) -> Done {
+    _: &mut Carry,
+) -> StepResult {
     let is_conditional = CONDITION < 14;
     if !arch.cpu.holds(CONDITION) {
         return step.branch::<false>(pipeline, false, key::SKIPPED);

@@ -8,7 +8,7 @@ pub mod alu;
 use super::csr::pmp::Purpose;
 use super::csr::{Cause, Csrs, Lines, Privilege};
 use super::hart::Hart;
-use super::isa::op::{Alu, CsrWrite, Second, Width};
+use super::isa::op::{Alu, CsrWrite, Divide, Second, Width};
 use super::isa::{Instruction, MicroOp, Op, listed, micro_op};
 use super::rules::{CallRetirement, Misaligned};
 use super::semihosting;
@@ -262,15 +262,19 @@ pub fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
             Alu::MultiplyHigh | Alu::MultiplyHighSignedUnsigned | Alu::MultiplyHighUnsigned,
             _,
         ) => rules.multiply_high,
-        Op::Divide(operation) => {
-            let negative = operation.is_signed() && hart.get(it.rs1) >> 31 == 1;
-            let more = if negative { rules.negative_dividend } else { 0 };
-            let zero = hart.get(it.rs2) == 0;
-            more + if zero { rules.divide_by_zero } else { rules.divide }
-        }
+        Op::Divide(operation) => division(hart, operation, hart.get(it.rs1), hart.get(it.rs2)),
         _ => 0,
     };
     (cycles > 0).then_some(cycles)
+}
+
+/// Returns the cycles of a division beyond the first.
+#[inline(always)]
+pub const fn division(hart: &Hart, operation: Divide, dividend: u32, divisor: u32) -> u8 {
+    let rules = &hart.rules.calculation;
+    let negative = operation.is_signed() && dividend >> 31 == 1;
+    let more = if negative { rules.negative_dividend } else { 0 };
+    more + if divisor == 0 { rules.divide_by_zero } else { rules.divide }
 }
 
 /// Returns what a micro-operation at the program counter is about to do.

@@ -8,17 +8,20 @@
 //! Frequently executed nodes are joined into blocks (see [`block`]).
 
 mod block;
+mod operation;
 mod perform;
-pub mod steps;
+mod run;
+mod steps;
 
 use super::hart::Hart;
 use super::isa::{Instruction, Op};
 use super::system::System;
 use super::timing::{Demand, PassageResult, memo};
 use crate::state::Landmarks;
-use crate::superblock::Start;
+use crate::superblock::{Blocks, Start};
 use crate::timing::memo::map::Map;
-use block::Blocks;
+pub use run::{GraphExit, GraphProgress};
+use steps::GraphCode;
 
 /// Executes an instruction. Returns the index of the edge that its node takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
@@ -128,8 +131,8 @@ impl Node {
 pub struct Graph {
     pub nodes: Vec<Node>,
     /// For each node, the block that begins there or the countdown to it.
-    pub starts: Vec<Start>,
-    pub blocks: Blocks,
+    starts: Vec<Start>,
+    blocks: Blocks<GraphCode>,
     keys: Map<NodeKey, u32>,
     /// Paths of indirect jumps by node and target, because a node holds only [`EDGES`] of them.
     jumps: Map<(u32, u32), Edge>,

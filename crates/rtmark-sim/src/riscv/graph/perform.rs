@@ -44,102 +44,62 @@ fn jump_register(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     way
 }
 
-const CONDITIONS: [Condition; 6] = [
-    Condition::Equal,
-    Condition::NotEqual,
-    Condition::Less,
-    Condition::GreaterEqual,
-    Condition::LessUnsigned,
-    Condition::GreaterEqualUnsigned,
-];
-
 fn branch<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let (a, b) = (hart.get(node.it.rs1), hart.get(node.it.rs2));
-    node.branch(results::holds(const { CONDITIONS[WHICH] }, a, b))
+    node.branch(results::holds(const { Condition::ALL[WHICH] }, a, b))
 }
 
-/// The operations with functions of their own.
-const ALUS: [Alu; 18] = [
-    Alu::Add,
-    Alu::Sub,
-    Alu::ShiftLeft,
-    Alu::ShiftRight,
-    Alu::ShiftRightArithmetic,
-    Alu::Less,
-    Alu::LessUnsigned,
-    Alu::And,
-    Alu::Or,
-    Alu::Xor,
-    Alu::Multiply,
-    Alu::MultiplyHigh,
-    Alu::MultiplyHighUnsigned,
-    Alu::ShiftAdd(1),
-    Alu::ShiftAdd(2),
-    Alu::ShiftAdd(3),
-    Alu::RotateRight,
-    Alu::ZeroExtendHalf,
-];
-
-fn by_registers<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
+fn by_registers<const ALU: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let (a, b) = (hart.get(node.it.rs1), hart.get(node.it.rs2));
-    hart.set(node.it.rd, results::alu(const { ALUS[WHICH] }, a, b));
+    hart.set(node.it.rd, results::alu(const { Alu::ALL[ALU] }, a, b));
     0
 }
 
-fn by_immediate<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
+fn by_immediate<const ALU: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let (a, b) = (hart.get(node.it.rs1), node.it.imm as u32);
-    hart.set(node.it.rd, results::alu(const { ALUS[WHICH] }, a, b));
+    hart.set(node.it.rd, results::alu(const { Alu::ALL[ALU] }, a, b));
     0
-}
-
-/// Executes an operation without a function of its own.
-fn any(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
-    if calculate(hart, &node.it, |_| true) { 0 } else { LEAVE }
-}
-
-/// Executes an operation on registers or a division, if `may` accepts its cycles beyond the first.
-/// Returns whether it did.
-pub fn calculate(hart: &mut Hart, it: &Instruction, may: impl FnOnce(u32) -> bool) -> bool {
-    if !may(exec::calculation(hart, it).unwrap_or(0).into()) {
-        return false;
-    }
-    let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
-    let result = match it.op {
-        Op::Alu(operation, Second::Register) => results::any(operation, a, b),
-        Op::Alu(operation, Second::Immediate) => results::any(operation, a, it.imm as u32),
-        Op::Divide(operation) => results::divide(operation, a, b),
-        _ => return false,
-    };
-    hart.set(it.rd, result);
-    true
 }
 
 /// Executes a division, if one of the same duration has an edge at this node.
 fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let Op::Divide(operation) = node.it.op else { return LEAVE };
-    let way = node.way(exec::calculation(hart, &node.it).unwrap_or(0).into());
+    let (a, b) = (hart.get(node.it.rs1), hart.get(node.it.rs2));
+    let way = node.way(exec::division(hart, operation, a, b).into());
     if way != LEAVE {
-        let (a, b) = (hart.get(node.it.rs1), hart.get(node.it.rs2));
         hart.set(node.it.rd, results::divide(operation, a, b));
     }
     way
 }
 
-const WIDTHS: [Width; 5] =
-    [Width::Byte, Width::ByteUnsigned, Width::Half, Width::HalfUnsigned, Width::Word];
-
-/// Reads from a memory with constant wait states. Returns the bytes and the wait states.
+/// Reads from the main RAM.
 #[inline(always)]
-fn read<const BYTES: usize>(system: &mut System, address: u32) -> Option<([u8; BYTES], u8)> {
-    match system.bus.ram_load(address) {
-        Some(bytes) => Some((bytes, system.ports.data)),
-        None => read_slow(system, address),
-    }
+pub fn read_ram(system: &System, address: u32, width: Width) -> Option<u32> {
+    let bytes = match width.bytes() {
+        1 => system.bus.ram_load(address).map(|[a]| [a, 0, 0, 0]),
+        2 => system.bus.ram_load(address).map(|[a, b]| [a, b, 0, 0]),
+        _ => system.bus.ram_load(address),
+    };
+    Some(width.extend(bytes?))
 }
 
-/// Reads bytes outside the RAM that has the fast path. Returns them with their wait states.
+/// Reads from a memory with constant wait states. Returns the value and the wait states.
+#[inline(always)]
+pub fn read(system: &mut System, address: u32, width: Width) -> Option<(u32, u8)> {
+    if let Some(value) = read_ram(system, address, width) {
+        return Some((value, system.ports.data));
+    }
+    let (bytes, waits) = match width.bytes() {
+        1 => read_elsewhere(system, address).map(|([a], waits)| ([a, 0, 0, 0], waits)),
+        2 => read_elsewhere(system, address).map(|([a, b], waits)| ([a, b, 0, 0], waits)),
+        _ => read_elsewhere(system, address),
+    }?;
+    Some((width.extend(bytes), waits))
+}
+
+/// Reads bytes outside the main RAM. Returns them with their wait states.
 #[inline(never)]
-pub fn read_slow<const BYTES: usize>(
+fn read_elsewhere<const BYTES: usize>(
     system: &mut System,
     address: u32,
 ) -> Option<([u8; BYTES], u8)> {
@@ -155,25 +115,12 @@ pub fn read_slow<const BYTES: usize>(
 }
 
 fn load<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -> usize {
-    let width = const { WIDTHS[WIDTH] };
+    let width = const { Width::ALL[WIDTH] };
     let address = hart.get(node.it.rs1).wrapping_add(node.it.imm as u32);
     if address & (width.bytes() - 1) != 0 {
         return LEAVE;
     }
-    let found = match width {
-        Width::Byte => {
-            read(system, address).map(|([byte], waits)| (byte.cast_signed() as u32, waits))
-        }
-        Width::ByteUnsigned => read(system, address).map(|([byte], waits)| (byte.into(), waits)),
-        Width::Half => {
-            read(system, address).map(|(half, waits)| (i16::from_le_bytes(half) as u32, waits))
-        }
-        Width::HalfUnsigned => {
-            read(system, address).map(|(half, waits)| (u16::from_le_bytes(half).into(), waits))
-        }
-        Width::Word => read(system, address).map(|(word, waits)| (u32::from_le_bytes(word), waits)),
-    };
-    let Some((value, waits)) = found else { return LEAVE };
+    let Some((value, waits)) = read(system, address, width) else { return LEAVE };
     let way = node.way(waits.into());
     if way != LEAVE {
         hart.set(node.it.rd, value);
@@ -181,35 +128,46 @@ fn load<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -
     way
 }
 
-/// Writes to a memory with constant wait states, if no code may have been executed from there.
-/// Returns the node's edge, or [`LEAVE`].
+/// Writes the lower bytes of a word to the main RAM, if no code may have been executed from there.
+/// Returns whether it did.
 #[inline(always)]
-fn write<const BYTES: usize>(
-    system: &mut System,
-    node: &Node,
-    address: u32,
-    bytes: [u8; BYTES],
-) -> usize {
-    let way = node.way(system.ports.data.into());
-    if way != LEAVE && system.bus.ram_store(address, bytes) {
-        return way;
+pub fn write_ram<const BYTES: u32>(system: &mut System, address: u32, word: u32) -> bool {
+    let [a, b, c, d] = word.to_le_bytes();
+    match BYTES {
+        1 => system.bus.ram_store(address, [a]),
+        2 => system.bus.ram_store(address, [a, b]),
+        _ => system.bus.ram_store(address, [a, b, c, d]),
     }
-    let mut way = LEAVE;
-    let is_written = write_slow(system, address, bytes, |waits| {
-        way = node.way(waits.into());
-        way != LEAVE
-    });
-    if is_written { way } else { LEAVE }
 }
 
-/// Stores bytes outside the RAM that has the fast path, if `may` accepts their wait states and no
-/// code may have been executed from there. Returns whether it did.
+/// Writes the lower bytes of a word to a memory with constant wait states, if `may` accepts these and
+/// no code may have been executed from there. Returns whether it did.
+#[inline(always)]
+pub fn write<const BYTES: u32>(
+    system: &mut System,
+    address: u32,
+    word: u32,
+    mut may: impl FnMut(u8) -> bool,
+) -> bool {
+    if may(system.ports.data) && write_ram::<BYTES>(system, address, word) {
+        return true;
+    }
+    let [a, b, c, d] = word.to_le_bytes();
+    match BYTES {
+        1 => write_elsewhere(system, address, [a], may),
+        2 => write_elsewhere(system, address, [a, b], may),
+        _ => write_elsewhere(system, address, [a, b, c, d], may),
+    }
+}
+
+/// Writes bytes outside the main RAM, if `may` accepts their wait states and no code may have been
+/// executed from there. Returns whether it did.
 #[inline(never)]
-pub fn write_slow<const BYTES: usize>(
+fn write_elsewhere<const BYTES: usize>(
     system: &mut System,
     address: u32,
     bytes: [u8; BYTES],
-    may: impl FnOnce(u8) -> bool,
+    mut may: impl FnMut(u8) -> bool,
 ) -> bool {
     let Some((place, waits)) = system.steady_place(address) else { return false };
     if !may(waits) || system.bus.code_writes.covers(address) {
@@ -219,43 +177,47 @@ pub fn write_slow<const BYTES: usize>(
     system.bus.store_at(place.memory, place.offset as usize, bytes)
 }
 
-fn store<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -> usize {
-    let bytes = const { WIDTHS[WIDTH].bytes() };
+fn store<const BYTES: u32>(hart: &mut Hart, system: &mut System, node: &Node) -> usize {
     let address = hart.get(node.it.rs1).wrapping_add(node.it.imm as u32);
-    if address & (bytes - 1) != 0 {
+    if address & (BYTES - 1) != 0 {
         return LEAVE;
     }
-    let [a, b, c, d] = hart.get(node.it.rs2).to_le_bytes();
-    match bytes {
-        1 => write(system, node, address, [a]),
-        2 => write(system, node, address, [a, b]),
-        _ => write(system, node, address, [a, b, c, d]),
-    }
+    let mut way = LEAVE;
+    let is_written = write::<BYTES>(system, address, hart.get(node.it.rs2), |waits| {
+        way = node.way(waits.into());
+        way != LEAVE
+    });
+    if is_written { way } else { LEAVE }
 }
 
-macro_rules! by_number {
-    ($name:ident, $number:expr, $($at:literal)*) => {
-        match $number {
-            $(Some($at) => $name::<$at>,)*
-            _ => any,
+/// Selects an instance of a function by the number of an operation.
+macro_rules! by_alu {
+    ($alu:expr, $at:ident => $of:expr, else $other:expr) => {
+        by_alu!($alu, $at => $of, else $other,
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35
+            36 37 38 39 40 41 42 43 44 45 46 47 48 49 50)
+    };
+    ($alu:expr, $at:ident => $of:expr, else $other:expr, $($number:literal)*) => {
+        match $alu.number() {
+            $(Some($number) => {
+                const $at: usize = $number;
+                $of
+            })*
+            _ => $other,
         }
     };
 }
+pub(super) use by_alu;
 
 /// Returns the function of an instruction, or `None` if it is always executed on the slow path.
 pub fn pick(it: &Instruction) -> Option<Run> {
     let run: Run = match it.op {
         Op::Alu(..) | Op::LoadUpper | Op::AddUpperToPc if it.rd == 0 => nothing,
-        Op::Alu(operation, second) => {
-            let which = ALUS.iter().position(|alu| *alu == operation);
-            match second {
-                Second::Register => {
-                    by_number!(by_registers, which, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17)
-                }
-                Second::Immediate => {
-                    by_number!(by_immediate, which, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17)
-                }
-            }
+        Op::Alu(alu, Second::Register) => {
+            by_alu!(alu, ALU => by_registers::<ALU>, else return None)
+        }
+        Op::Alu(alu, Second::Immediate) => {
+            by_alu!(alu, ALU => by_immediate::<ALU>, else return None)
         }
         Op::LoadUpper => load_upper,
         Op::AddUpperToPc => add_upper_to_pc,
@@ -276,14 +238,27 @@ pub fn pick(it: &Instruction) -> Option<Run> {
             Width::HalfUnsigned => load::<3>,
             Width::Word => load::<4>,
         },
-        Op::Store(width) => match width {
-            Width::Byte | Width::ByteUnsigned => store::<0>,
-            Width::Half | Width::HalfUnsigned => store::<2>,
-            Width::Word => store::<4>,
+        Op::Store(width) => match width.bytes() {
+            1 => store::<1>,
+            2 => store::<2>,
+            _ => store::<4>,
         },
         Op::Divide(_) => divide,
         Op::Fence => nothing,
         _ => return None,
     };
     Some(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_of_the_list_has_a_function() {
+        for alu in Alu::ALL {
+            let number = by_alu!(alu, ALU => Some(ALU), else None);
+            assert_eq!(number, alu.number(), "{alu:?}");
+        }
+    }
 }

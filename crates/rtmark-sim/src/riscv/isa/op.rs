@@ -117,6 +117,68 @@ pub enum Alu {
     ExtractBits(u8),
 }
 
+impl Alu {
+    /// The operations of instructions.
+    pub const ALL: [Self; 51] = [
+        Self::Add,
+        Self::Sub,
+        Self::ShiftLeft,
+        Self::ShiftRight,
+        Self::ShiftRightArithmetic,
+        Self::Less,
+        Self::LessUnsigned,
+        Self::And,
+        Self::Or,
+        Self::Xor,
+        Self::Multiply,
+        Self::MultiplyHigh,
+        Self::MultiplyHighSignedUnsigned,
+        Self::MultiplyHighUnsigned,
+        Self::ShiftAdd(1),
+        Self::ShiftAdd(2),
+        Self::ShiftAdd(3),
+        Self::AndNot,
+        Self::OrNot,
+        Self::XorNot,
+        Self::LeadingZeros,
+        Self::TrailingZeros,
+        Self::Population,
+        Self::Max,
+        Self::MaxUnsigned,
+        Self::Min,
+        Self::MinUnsigned,
+        Self::OrCombine,
+        Self::ReverseBytes,
+        Self::RotateLeft,
+        Self::RotateRight,
+        Self::SignExtendByte,
+        Self::SignExtendHalf,
+        Self::ZeroExtendHalf,
+        Self::BitClear,
+        Self::BitExtract,
+        Self::BitInvert,
+        Self::BitSet,
+        Self::Pack,
+        Self::PackHigh,
+        Self::ReverseBits,
+        Self::Zip,
+        Self::Unzip,
+        Self::ExtractBits(1),
+        Self::ExtractBits(2),
+        Self::ExtractBits(3),
+        Self::ExtractBits(4),
+        Self::ExtractBits(5),
+        Self::ExtractBits(6),
+        Self::ExtractBits(7),
+        Self::ExtractBits(8),
+    ];
+
+    /// Returns its index in [`Self::ALL`].
+    pub fn number(self) -> Option<usize> {
+        Self::ALL.iter().position(|alu| *alu == self)
+    }
+}
+
 /// The condition of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
@@ -126,6 +188,29 @@ pub enum Condition {
     GreaterEqual,
     LessUnsigned,
     GreaterEqualUnsigned,
+}
+
+impl Condition {
+    pub const ALL: [Self; 6] = [
+        Self::Equal,
+        Self::NotEqual,
+        Self::Less,
+        Self::GreaterEqual,
+        Self::LessUnsigned,
+        Self::GreaterEqualUnsigned,
+    ];
+
+    /// Returns the condition that holds where this one does not.
+    pub const fn not(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterEqual,
+            Self::GreaterEqual => Self::Less,
+            Self::LessUnsigned => Self::GreaterEqualUnsigned,
+            Self::GreaterEqualUnsigned => Self::LessUnsigned,
+        }
+    }
 }
 
 /// The size of a load or store, and the extension of a load.
@@ -139,12 +224,27 @@ pub enum Width {
 }
 
 impl Width {
+    pub const ALL: [Self; 5] =
+        [Self::Byte, Self::ByteUnsigned, Self::Half, Self::HalfUnsigned, Self::Word];
+
     /// Returns the size in bytes.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::Byte | Self::ByteUnsigned => 1,
             Self::Half | Self::HalfUnsigned => 2,
             Self::Word => 4,
+        }
+    }
+
+    /// Returns the value of a load of the first bytes.
+    #[inline(always)]
+    pub const fn extend(self, [a, b, c, d]: [u8; 4]) -> u32 {
+        match self {
+            Self::Byte => a as i8 as u32,
+            Self::ByteUnsigned => a as u32,
+            Self::Half => i16::from_le_bytes([a, b]) as u32,
+            Self::HalfUnsigned => u16::from_le_bytes([a, b]) as u32,
+            Self::Word => u32::from_le_bytes([a, b, c, d]),
         }
     }
 }
@@ -159,6 +259,9 @@ pub enum Divide {
 }
 
 impl Divide {
+    pub const ALL: [Self; 4] =
+        [Self::Quotient, Self::QuotientUnsigned, Self::Remainder, Self::RemainderUnsigned];
+
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::Quotient | Self::Remainder)
     }
