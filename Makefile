@@ -31,7 +31,7 @@ test:
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test --manifest-path firmware/Cargo.toml
 
-# After each change: formatting, lints, and the tests that need neither firmware nor QEMU.
+# After each change: formatting, lints, and the tests that need neither firmware nor QEMU, but for the slowest.
 quick:
 	@scripts/quick
 

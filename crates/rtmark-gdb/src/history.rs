@@ -10,7 +10,7 @@ use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 use crate::stops::Stops;
 
 /// The number of copies kept; beyond that, every second one of the older half is dropped.
-const MOST_COPIES: usize = 64;
+const MAX_COPIES: usize = 64;
 
 /// The session's past, from its beginning on.
 pub struct History {
@@ -74,11 +74,11 @@ impl History {
             return;
         }
         self.copies.push(machine.clone());
-        if self.copies.len() > MOST_COPIES {
+        if self.copies.len() > MAX_COPIES {
             let mut at = 0;
             self.copies.retain(|_| {
                 at += 1;
-                at > MOST_COPIES / 2 || at % 2 == 1
+                at > MAX_COPIES / 2 || at % 2 == 1
             });
         }
     }

@@ -17,7 +17,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use rtmark_sim::Host;
 
 /// The most files that may be open at once.
-const MOST_FILES: u32 = 64;
+const MAX_FILES: u32 = 64;
 
 /// The folder and the open files in it.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Host for Folder {
             2 => options.append(true).create(true).read(both),
             _ => return None,
         };
-        let number = (0..MOST_FILES).find(|number| !self.files.contains_key(number))?;
+        let number = (0..MAX_FILES).find(|number| !self.files.contains_key(number))?;
         let name = path(name)?;
         // Opening a pipe could block for ever.
         if self.folder.metadata(name).is_ok_and(|known| !known.is_file()) {

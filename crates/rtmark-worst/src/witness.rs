@@ -11,7 +11,7 @@ use crate::meet::{EarlierState, Interleaving, meet};
 use crate::path::Path;
 
 /// The largest number of steps kept for a witness.
-const MOST_STEPS: usize = 20_000;
+const MAX_STEPS: usize = 20_000;
 
 /// What happens in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Recorder {
         if cycle < self.since {
             self.steps.clear();
         }
-        if self.steps.len() < MOST_STEPS {
+        if self.steps.len() < MAX_STEPS {
             self.steps.push(WitnessStep { cycle, moment, held: held.map(merged) });
         }
     }

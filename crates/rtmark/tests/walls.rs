@@ -223,6 +223,53 @@ fn operations_do_not_see_the_clock() {
     }
 }
 
+/// The names of the functions that code defines, of those in blocks that begin with a line.
+fn functions<'a>(code: &'a str, block: Option<&str>) -> Vec<&'a str> {
+    let mut within = block.is_none();
+    let mut names = Vec::new();
+    for line in code.lines() {
+        if let Some(block) = block {
+            within = within && line != "}" || line == block;
+        }
+        let head = line.trim_start().split_once("fn ").filter(|_| within);
+        let Some((before, name)) = head else { continue };
+        let is_head = before
+            .split(' ')
+            .all(|word| ["", "const", "unsafe"].contains(&word) || word.starts_with("pub"));
+        let end = name.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(name.len());
+        if is_head {
+            names.push(&name[..end]);
+        }
+    }
+    names
+}
+
+/// What the engine does for accesses to peripherals and the system space, whose values depend on the cycle.
+const ENGINE_SERVICES: [&str; 1] = ["pass_time"];
+
+#[test]
+fn operations_call_no_methods_of_the_engine() {
+    let folder = root().join("crates/rtmark-sim/src");
+    let all = |name: &str| -> Vec<String> {
+        let files = sources(&folder.join(name)).into_iter();
+        let files =
+            files.filter(|path| !path.iter().any(|part| part == "tests.rs" || part == "tests"));
+        files.map(|path| product(&path)).collect()
+    };
+    let (engine, exec) = (all("engine"), all("exec"));
+    let methods: BTreeSet<_> =
+        engine.iter().flat_map(|code| functions(code, Some("impl State {"))).collect();
+    assert!(methods.len() > 50, "methods are found: {methods:?}");
+    // What types of folders that operations may use call the same.
+    let lower: Vec<_> =
+        FOLDERS.into_iter().take_while(|name| *name != "exceptions").flat_map(all).collect();
+    let known: BTreeSet<_> = lower.iter().flat_map(|code| functions(code, None)).collect();
+    for method in methods.difference(&known).filter(|method| !ENGINE_SERVICES.contains(method)) {
+        let call = format!(".{method}(");
+        assert!(!exec.iter().any(|code| code.contains(&call)), "an operation calls {method}");
+    }
+}
+
 #[test]
 fn the_simulator_uses_no_host_services_or_randomness() {
     let folder = root().join("crates/rtmark-sim/src");

@@ -24,7 +24,7 @@ const LONGEST_ENTRY: u64 = 128;
 /// and one for alignment.
 const LONGEST_FRAME: usize = 8 + 34 + 1;
 /// The most words that an instruction stores.
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 /// The registers in which a program sees what is pending: ISPR and ICPR, besides ICSR.
 const PENDING_REGISTERS: std::ops::Range<u32> = 0xE000_E200..0xE000_E300;
 const ICSR: u32 = 0xE000_ED04;
@@ -200,7 +200,7 @@ impl Trials for CortexM {
             return None;
         }
         let before = self.state.abandoned_instructions;
-        let (next, lowest) = (self.next_event(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
+        let (next, lowest) = (self.next_event(), self.below_stack(LONGEST_FRAME + MAX_WORDS));
         // An exception return could not be taken back. Such a return loads the program counter last of all.
         let may_return = self.state.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
         // Registers whose saving exception entry deferred are saved far away from here.
@@ -209,7 +209,7 @@ impl Trials for CortexM {
             matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.state.has_live_fp();
         let is_plain = slot.op != Op::Watch && !may_return && !saves;
         let clear = is_plain && !self.needs_full_run(exception, next, lowest);
-        let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
+        let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MAX_WORDS) } else { None };
         let accessed = match self.next_access() {
             Some(access) => self.copy_accessed(access),
             None => Some((lowest, Vec::new())),

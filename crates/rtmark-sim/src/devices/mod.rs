@@ -341,7 +341,7 @@ pub enum Direction {
 pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 /// The maximum number of unmodelled registers recorded: a program that walks over all addresses must not
 /// fill the host's memory.
-const MOST_UNMODELLED: usize = 256;
+const MAX_UNMODELLED: usize = 256;
 
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
@@ -566,7 +566,7 @@ impl Devices {
     }
 
     pub fn note(&mut self, address: u32, direction: Direction) {
-        if self.unmodelled.len() >= MOST_UNMODELLED && !self.unmodelled.contains_key(&address) {
+        if self.unmodelled.len() >= MAX_UNMODELLED && !self.unmodelled.contains_key(&address) {
             return;
         }
         let entry = self.unmodelled.entry(address).or_default();

@@ -364,14 +364,3 @@ impl ExecContext for Cursor<'_> {
         result
     }
 }
-
-impl State {
-    /// Runs an action that needs a cursor, outside of any block.
-    #[inline(always)]
-    pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Cursor<'_>) -> T) -> T {
-        let mut at = Cursor::from(self.progress());
-        let result = act(self, &mut at);
-        self.set_progress(ProgramPoint { pc: at.target, ..at.progress() });
-        result
-    }
-}

@@ -8,15 +8,23 @@ use std::marker::PhantomData;
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::{Dispatched, Following, OnPath, OpCursor, OpFn};
-use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Paths};
+use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Paths, Standalone};
 use crate::isa::{Group, Slot};
 use crate::state::{ProgramPoint, State};
 
-impl State {
-    /// Executes one decoded instruction outside of any block. The program counter is after the
-    /// instruction on entry, and at the next one on return.
+impl Standalone for State {
+    type Position<'a> = Cursor<'a>;
+
+    #[inline(always)]
+    fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Cursor<'_>) -> T) -> T {
+        let mut at = Cursor::from(self.progress());
+        let result = act(self, &mut at);
+        self.set_progress(ProgramPoint { pc: at.target, ..at.progress() });
+        result
+    }
+
     #[inline(never)]
-    pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
+    fn execute_alone(&mut self, slot: &Slot) -> Outcome {
         let step = ScheduledOp::alone(*slot);
         let mut at = Cursor::alone(&step, self.progress());
         let outcome = self.execute(&mut at).into();
@@ -27,7 +35,9 @@ impl State {
         self.set_progress(ProgramPoint { pc: at.target, pipe, ..at.progress() });
         outcome
     }
+}
 
+impl State {
     /// Executes the remaining steps of a pass, as far as they follow each other.
     #[inline(always)]
     pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {

@@ -14,7 +14,7 @@ use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::exec::ExecContext;
 use crate::exec::partial::rest;
-use crate::isa::{Op, Slot};
+use crate::isa::Slot;
 use crate::memory::Place;
 use crate::state::stop::InternalError;
 use crate::state::{NOT_FETCHED, ProgramPoint, State, Trial};
@@ -24,36 +24,6 @@ use crate::timing::memo::{EntryResult, Incoming, ModelInstruction, PipeState};
 use crate::timing::pipeline::{Condition, CoreBus, Stalled};
 
 impl State {
-    /// Records the bus of a data access, unless it is the usual one.
-    pub(crate) fn note_bus(&mut self, address: u32) {
-        let bus = CoreBus::of(address);
-        if self.rules.model_buses() && bus != CoreBus::USUAL {
-            self.pipe = self.pipe.with_bus(bus);
-        }
-    }
-
-    /// Records a data write to the bit-band alias.
-    pub(crate) fn note_bit_band_write(&mut self) {
-        if self.rules.model_buses() {
-            self.pipe = self.pipe.with_bit_band_write();
-        }
-    }
-
-    /// Records a data read from the bit-band alias.
-    pub(crate) fn note_bit_band_read(&mut self) {
-        if self.rules.model_buses() {
-            self.pipe = self.pipe.with_bit_band_read();
-        }
-    }
-
-    /// Waits for a memory that answers a data access with wait states.
-    pub(crate) fn wait_for_data(&mut self, place: Place) {
-        let waits = self.lines[place.memory].read(place.offset);
-        if waits > 0 {
-            self.wait_at(place, waits);
-        }
-    }
-
     /// Waits for a literal in code memory.
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
@@ -61,37 +31,6 @@ impl State {
         if waits > 0 {
             at.slow_path(self, |machine| machine.wait_at(place, waits));
         }
-    }
-
-    #[inline(never)]
-    fn wait_at(&mut self, place: Place, waits: u64) {
-        if self.slow.is_at(place) {
-            self.note_read(place);
-        } else if self.rules.model_buses() {
-            let (pipe, rest) = self.pipe.with_waits(waits);
-            self.pipe = pipe;
-            self.cycles += rest;
-        } else {
-            self.cycles += waits;
-        }
-    }
-
-    /// Records that an unaligned access is split on the bus (DDI 0337, 12.7).
-    pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
-        if self.rules.model_buses() {
-            let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
-            self.pipe = self.pipe.with_parts(parts);
-        }
-    }
-
-    /// Adds the extra cycles of an unaligned load.
-    pub(crate) fn load_unaligned(&mut self) {
-        self.cycles += u64::from(self.rules.unaligned_load);
-    }
-
-    /// Adds the cycles that a double-precision operation takes for its operands.
-    pub(crate) fn take_operands_time(&mut self, op: Op, operands: [u64; 3]) {
-        self.cycles += u64::from((self.rules.double_extra)(op, operands));
     }
 
     /// The instruction stays in the execute stage for longer than usual.
@@ -462,13 +401,6 @@ impl State {
             PipeState::refilling(!self.system.has_no_write_buffer())
         } else {
             PipeState::EMPTY
-        }
-    }
-
-    /// Applies a write to ACTLR.DISDEFWBUF.
-    pub(crate) fn update_write_buffer(&mut self) {
-        if self.rules.classify.is_some() {
-            self.pipe = self.memo.with_buffer(self.pipe, !self.system.has_no_write_buffer());
         }
     }
 

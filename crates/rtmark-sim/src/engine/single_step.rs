@@ -7,7 +7,7 @@ use crate::arch::armm::trap::Trap;
 use crate::engine::cursor::Cursor;
 use crate::engine::events::Due;
 use crate::exceptions::interruptible::InstructionStart;
-use crate::exec::Flow;
+use crate::exec::{Flow, Standalone};
 use crate::host::semihosting::Reply;
 use crate::isa::{Op, Slot};
 use crate::state::stop::{FaultKind, Stop};

@@ -5,24 +5,10 @@
 //! an instruction reads, and how far unpredicted jumps lead.
 
 use crate::isa::Slot;
-use crate::memory::Place;
 use crate::state::State;
-use crate::timing::memo::{self, PipeState};
-use crate::timing::pipeline::{FarLine, SlowMemory};
+use crate::timing::memo::PipeState;
 
 impl State {
-    /// Records a data read.
-    #[inline(never)]
-    pub(crate) fn note_read(&mut self, place: Place) {
-        let SlowMemory { bases: [base, _], line_bytes, .. } = self.slow.memory();
-        let address = base.wrapping_add(place.offset);
-        let line = address & !(line_bytes - 1);
-        let last = std::mem::replace(&mut self.slow.data_line, line);
-        let far = if last == line { FarLine::Same } else { FarLine::Other };
-        let reads = memo::seen_from(self.cpu.pc, address, line_bytes, far);
-        self.pipe = self.pipe.with_reads(reads);
-    }
-
     /// Records the distance of an unpredicted jump.
     pub(crate) fn record_jump_distance(
         &self,

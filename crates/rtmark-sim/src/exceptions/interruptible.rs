@@ -17,8 +17,8 @@
 
 use crate::arch::armm::nvic::SYSTICK;
 use crate::arch::armm::registers::is_ici;
-use crate::exec::Flow;
 use crate::exec::partial::{Progress, Resumption, rest};
+use crate::exec::{Flow, Standalone};
 use crate::isa::{Op, Slot};
 use crate::state::State;
 use crate::state::stop::{FaultKind, Stop};

@@ -6,7 +6,7 @@
 
 use super::datum::Datum;
 use super::transfer::Address;
-use super::{ExecContext, Executing, Flow, Outcome};
+use super::{ExecContext, Executing, Flow, Outcome, Standalone};
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::trap::Trap;
 use crate::isa::Slot;

@@ -97,7 +97,19 @@ pub fn mov_any(
     at.set(cpu, s.d, value);
 }
 
-/// An addition or subtraction, as AddWithCarry of what `terms` makes of the operands and the carry flag.
+/// Returns the arguments of AddWithCarry: what `terms` makes of the operands and the carry flag.
+#[inline(always)]
+fn terms_of(
+    cpu: &Cpu,
+    s: &Slot,
+    operand: impl Fn(&Cpu, &Slot) -> Operand,
+    terms: impl Fn(u32, u32, bool) -> (u32, u32, bool),
+) -> (u32, u32, bool) {
+    let (y, _) = operand(cpu, s);
+    terms(cpu.get(s.n), y, cpu.c)
+}
+
+/// An addition or subtraction.
 #[inline(always)]
 pub fn sum(
     cpu: &mut Cpu,
@@ -106,8 +118,7 @@ pub fn sum(
     operand: impl Fn(&Cpu, &Slot) -> Operand,
     terms: impl Fn(u32, u32, bool) -> (u32, u32, bool),
 ) {
-    let (y, _) = operand(cpu, s);
-    let (x, y, carry) = terms(cpu.get(s.n), y, cpu.c);
+    let (x, y, carry) = terms_of(cpu, s, operand, terms);
     at.set(cpu, s.d, x.wrapping_add(y).wrapping_add(carry.into()));
 }
 
@@ -120,8 +131,7 @@ pub fn sum_s(
     operand: impl Fn(&Cpu, &Slot) -> Operand,
     terms: impl Fn(u32, u32, bool) -> (u32, u32, bool),
 ) {
-    let (y, _) = operand(cpu, s);
-    let (x, y, carry) = terms(cpu.get(s.n), y, cpu.c);
+    let (x, y, carry) = terms_of(cpu, s, operand, terms);
     let result = cpu.add_with_flags(x, y, carry);
     at.set(cpu, s.d, result);
 }

@@ -29,6 +29,18 @@ pub trait ExecContext {
     fn slow_path<T>(&mut self, state: &mut State, act: impl FnOnce(&mut State) -> T) -> T;
 }
 
+/// A state that executes operations outside of any block, for operations that consist of others.
+pub trait Standalone: Sized {
+    /// The point in the program at which it executes them.
+    type Position<'a>: ExecContext;
+
+    /// Performs an action at the program counter.
+    fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Self::Position<'_>) -> T) -> T;
+    /// Executes one decoded instruction. The program counter is after the instruction on entry, and at the
+    /// next one on return.
+    fn execute_alone(&mut self, slot: &Slot) -> Outcome;
+}
+
 /// An operation that is executing.
 pub trait Executing {
     type Position: ExecContext;

@@ -4,6 +4,7 @@
 //! anywhere: it handles alignment, protection, the core's own registers, wait states, and code that is
 //! overwritten (DDI 0403, B2.3).
 
+use super::Standalone;
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::state::State;

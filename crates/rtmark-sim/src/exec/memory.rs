@@ -1,7 +1,7 @@
 //! Accesses to memory, one by one and in lists (DDI 0403, A7.7 and B2.3).
 
 use super::datum::{Datum, Loaded, is_aligned};
-use super::{ExecContext, Executing, Flow, Outcome};
+use super::{ExecContext, Executing, Flow, Outcome, Standalone};
 use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::Slot;
 use crate::state::State;

@@ -30,6 +30,6 @@ mod tests;
 mod transfer;
 
 pub use self::alu::{saturate_signed, saturate_unsigned, shift, shift_some};
-pub use self::context::{ExecContext, Executing};
+pub use self::context::{ExecContext, Executing, Standalone};
 pub use self::operation::{Operation, Path, Paths, PerOperation};
 pub use self::outcome::{Ending, Flow, Outcome};

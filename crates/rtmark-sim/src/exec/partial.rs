@@ -4,7 +4,7 @@
 //! [`super::fp`]). The code here can suspend an instruction between two words, and continue it at the point
 //! that EPSR.ICI records (DDI 0403, B1.4.2 and B1.5.10). It does not decide whether and when to suspend.
 
-use super::Flow;
+use super::{Flow, Standalone};
 use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
 use crate::state::{CoreState, State};

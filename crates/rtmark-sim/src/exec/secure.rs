@@ -7,7 +7,7 @@
 
 #![expect(clippy::unnecessary_wraps, reason = "all bodies of a kind have one signature")]
 
-use super::{Flow, Outcome};
+use super::{Flow, Outcome, Standalone};
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};

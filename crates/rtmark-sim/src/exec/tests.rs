@@ -1,6 +1,6 @@
 //! Tests of the engine's assumptions about instructions against what the instructions do.
 
-use super::{Flow, Operation, Outcome, Paths, PerOperation, operations};
+use super::{Flow, Operation, Outcome, Paths, PerOperation, Standalone, operations};
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};

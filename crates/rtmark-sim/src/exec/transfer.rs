@@ -2,7 +2,7 @@
 
 use super::datum::{Datum, is_aligned};
 use super::memory::{Base, Side};
-use super::{ExecContext, Executing, Flow, Outcome};
+use super::{ExecContext, Executing, Flow, Outcome, Standalone};
 use crate::arch::armm::registers::Cpu;
 use crate::isa::Slot;
 use crate::state::State;

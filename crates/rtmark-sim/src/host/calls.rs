@@ -12,7 +12,7 @@ const FAILURE: u32 = u32::MAX;
 const APPLICATION_EXIT: u32 = 0x20026;
 const CONSOLE_HANDLE: u32 = 1;
 /// The maximum that one call prints, so that a hostile length cannot exhaust the host's memory.
-const MOST_PER_CALL: usize = 64 * 1024;
+const MAX_PER_CALL: usize = 64 * 1024;
 
 /// The result of a call.
 pub enum CallResult {
@@ -38,7 +38,7 @@ impl CallEnvironment<'_> {
 
     /// Returns the bytes from an address up to a zero.
     fn text(&self, address: u32) -> Vec<u8> {
-        let length = self.bus.peek_len(address).min(MOST_PER_CALL);
+        let length = self.bus.peek_len(address).min(MAX_PER_CALL);
         let mut bytes = vec![0; length];
         self.bus.peek(address, &mut bytes);
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(length);
@@ -73,7 +73,7 @@ impl CallEnvironment<'_> {
             // SYS_WRITE: returns how many bytes were not written.
             0x05 => match (argument(self, 1), argument(self, 2)) {
                 (Some(from), Some(length)) => {
-                    let mut bytes = vec![0; (length as usize).min(MOST_PER_CALL)];
+                    let mut bytes = vec![0; (length as usize).min(MAX_PER_CALL)];
                     let there = self.bus.peek(from, &mut bytes);
                     self.console.extend(&bytes[..there]);
                     length - there as u32

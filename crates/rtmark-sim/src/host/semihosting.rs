@@ -24,7 +24,7 @@ const FEATURES_HANDLE: u32 = 2;
 /// The handle of the host's file 0; programs take lower handles for the console.
 const FIRST_FILE: u32 = 3;
 /// The maximum that one call prints, so that a hostile length cannot exhaust the host's memory.
-const MOST_PER_CALL: u32 = 64 * 1024;
+const MAX_PER_CALL: u32 = 64 * 1024;
 
 /// The files of a program, provided by the caller that runs it. Names are as the program gives them; files
 /// are identified by numbers of the host's choice. Operations that fail return `None` or `false`, which is
@@ -101,7 +101,7 @@ impl State {
             // SYS_WRITE: returns how many bytes were not written.
             0x05 => match (argument(self, 1), argument(self, 2)) {
                 (Some(from), Some(length)) => {
-                    let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
+                    let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                     let there = self.bus.peek(from, &mut bytes);
                     self.console.extend(&bytes[..there]);
                     length - there as u32
@@ -202,14 +202,14 @@ impl State {
             // SYS_WRITE and SYS_READ return how many bytes are left.
             0x05 => {
                 let (from, length) = (word(self, 1)?, word(self, 2)?);
-                let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
+                let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                 let there = self.bus.peek(from, &mut bytes);
                 let taken = host.write(file, &bytes[..there]).unwrap_or(0).min(there);
                 Some(length - taken as u32)
             }
             0x06 => {
                 let (to, length) = (word(self, 1)?, word(self, 2)?);
-                let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
+                let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                 let read = host.read(file, &mut bytes)?.min(bytes.len());
                 for (address, byte) in (0..).map(|at| to.wrapping_add(at)).zip(&bytes[..read]) {
                     self.bus.store(address, [*byte])?;
@@ -252,7 +252,7 @@ impl State {
     fn peek_string(&self, address: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut byte = [0];
-        while (bytes.len() as u32) < MOST_PER_CALL {
+        while (bytes.len() as u32) < MAX_PER_CALL {
             let at = address.wrapping_add(bytes.len() as u32);
             if self.bus.peek(at, &mut byte) == 0 || byte[0] == 0 {
                 break;

@@ -13,7 +13,7 @@ const END_MAGIC: u32 = 0x0AB1_6F30;
 const BLOCK: usize = 512;
 /// The offset of a block's payload, and its maximum size.
 const PAYLOAD: usize = 32;
-const MOST_PAYLOAD: usize = 476;
+const MAX_PAYLOAD: usize = 476;
 
 const NOT_MAIN_FLASH: u32 = 1;
 const FILE_CONTAINER: u32 = 1 << 12;
@@ -61,7 +61,7 @@ impl Image {
             if flags & (NOT_MAIN_FLASH | FILE_CONTAINER) != 0 {
                 continue;
             }
-            if size > MOST_PAYLOAD {
+            if size > MAX_PAYLOAD {
                 return Err(error_at(offset, format!("a payload of {size} bytes; 476 fit")));
             }
             let family =

@@ -19,7 +19,7 @@ pub const EXTI_LINES: u8 = 16;
 /// The maximum wait states of a memory behind a cache beside a RISC-V core. Both of the core's ports reach
 /// the memory through that cache, so a transfer may additionally wait as long for the other port's
 /// transfer, and the sum is counted in eight bits.
-const MOST_CACHED_WAITS: u8 = 126;
+const MAX_CACHED_WAITS: u8 = 126;
 
 /// Most addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
@@ -332,13 +332,13 @@ impl Soc {
                 ),
             );
         }
-        if is_cached && wait_states > MOST_CACHED_WAITS {
+        if is_cached && wait_states > MAX_CACHED_WAITS {
             let [memory, index, timing] = path;
             return refuse(
                 &[memory, index, timing, KeyStep::Key("wait_states")],
                 format!(
                     "memory {name}: wait_states = {wait_states}: behind a cache beside a RISC-V core \
-                     there are at most {MOST_CACHED_WAITS}, because a transfer also waits for \
+                     there are at most {MAX_CACHED_WAITS}, because a transfer also waits for \
                      another one's"
                 ),
             );

@@ -8,6 +8,7 @@
 mod access;
 mod blocker;
 mod core_state;
+mod data_timing;
 mod handlers;
 mod irq;
 mod landmarks;

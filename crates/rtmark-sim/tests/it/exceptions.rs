@@ -52,7 +52,7 @@ fn interrupt_entry_takes_the_manuals_cycles() {
 #[test]
 fn interrupts_wait_for_the_current_instruction() {
     // An interrupt in any cycle of an LDR is taken after it, on a core whose manual says no
-    // more. What gives way to interrupts is in give_way.rs, and so are loads of the Cortex-M3
+    // more. What gives way to interrupts is in interruptible.rs, and so are loads of the Cortex-M3
     // and M4.
     for &core in CoreKind::CORTEX_M.iter().filter(|core| interrupt_delay(**core) == 0) {
         let mut firmware = Firmware::new();

@@ -1,7 +1,7 @@
 //! One program, one meaning: whichever way a machine is run, registers, memory and cycles are the
 //! same.
 
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
 use std::ops::{ControlFlow, Range};
 
 use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register, Stop};
@@ -132,49 +132,54 @@ fn try_early_interrupt(machine: &mut Machine, random: &mut Random) {
     }
 }
 
-/// Everything of a machine that a program, its user or a search can tell, by name.
-fn state(machine: &Machine) -> Vec<(String, u64)> {
-    let mut state = vec![
-        ("cycles".to_owned(), machine.cycles().0),
-        ("instructions".to_owned(), machine.instructions().0),
-        ("waited".to_owned(), machine.waited().0),
-        ("gave way".to_owned(), machine.abandoned_instructions().0),
-        ("exceptions".to_owned(), machine.exceptions_taken()),
+/// What [`Counts`] holds.
+const COUNTS: [&str; 5] = ["cycles", "instructions", "waited", "abandoned", "exceptions"];
+/// The bytes of RAM that are compared.
+const BYTES: usize = 0x4000;
+
+type Counts = [u64; COUNTS.len()];
+
+fn registers() -> impl Iterator<Item = Register> {
+    use Register::{Basepri, Control, Faultmask, Fpscr, Msp, Pc, Primask, Psp, Xpsr};
+    let special = [Pc, Xpsr, Msp, Psp, Primask, Basepri, Faultmask, Control, Fpscr];
+    (0..15).map(Register::R).chain(special).chain((0..32).map(Register::S))
+}
+
+/// Everything of a machine that a program, its user or a search can tell.
+fn state(machine: &Machine) -> (Counts, Vec<u32>, Vec<u8>) {
+    let counts = [
+        machine.cycles().0,
+        machine.instructions().0,
+        machine.waited().0,
+        machine.abandoned_instructions().0,
+        machine.exceptions_taken(),
     ];
-    let r = (0..15).map(|at| (format!("r{at}"), Register::R(at)));
-    let s = (0..32).map(|at| (format!("s{at}"), Register::S(at)));
-    let special = [
-        ("pc", Register::Pc),
-        ("xpsr", Register::Xpsr),
-        ("msp", Register::Msp),
-        ("psp", Register::Psp),
-        ("primask", Register::Primask),
-        ("basepri", Register::Basepri),
-        ("faultmask", Register::Faultmask),
-        ("control", Register::Control),
-        ("fpscr", Register::Fpscr),
-    ];
-    let special = special.map(|(name, register)| (name.to_owned(), register));
-    let registers = r.chain(special).chain(s);
-    state.extend(registers.map(|(name, register)| (name, machine.register(register).into())));
-    let words = machine.peek(RAM, 0x4000);
-    state.extend(words.chunks_exact(4).zip((RAM..).step_by(4)).map(|(word, address)| {
-        let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
-        (format!("{address:#x}"), word.into())
-    }));
-    state
+    let registers = registers().map(|register| machine.register(register)).collect();
+    (counts, registers, machine.peek(RAM, BYTES))
 }
 
 #[track_caller]
 fn assert_same(one: &Machine, other: &Machine, what: &str) {
     let (one, other) = (state(one), state(other));
-    let mut text = String::new();
-    for ((name, value), (_, otherwise)) in one.iter().zip(&other) {
-        if value != otherwise {
-            let _ = writeln!(text, "  {name}: {value:#x}, {otherwise:#x} otherwise");
-        }
+    if one == other {
+        return;
     }
-    assert!(text.is_empty(), "{what}:\n{text}");
+    let mut text = String::new();
+    let mut compare = |name: &dyn Debug, value: u64, otherwise: u64| {
+        if value != otherwise {
+            let _ = writeln!(text, "  {name:?}: {value:#x}, {otherwise:#x} otherwise");
+        }
+    };
+    for (at, name) in COUNTS.iter().enumerate() {
+        compare(name, one.0[at], other.0[at]);
+    }
+    for (at, register) in registers().enumerate() {
+        compare(&register, one.1[at].into(), other.1[at].into());
+    }
+    for (at, address) in (RAM..).enumerate().take(BYTES) {
+        compare(&format_args!("{address:#x}"), one.2[at].into(), other.2[at].into());
+    }
+    panic!("{what}:\n{text}");
 }
 
 /// What programs of some seeds have executed.

@@ -7,8 +7,8 @@ use crate::rv32::{
     BASE, CSRRS, CSRRW, CSRRWI, ECALL, FENCE_I, MEPC, MIE, MRET, MSTATUS, NOP, RAM, WFI, addi,
     atomic, branch, csr, i_type, muldiv, r_type,
 };
-use crate::support::Random;
 use crate::support::landmarks::{NullObserver, assert_same_events, borders, landmarks};
+use crate::support::{Random, small};
 
 const HAZARD3: &str = include_str!("../../../../socs/generic-hazard3.toml");
 const IBEX: &str = include_str!("../../../../socs/generic-ibex.toml");
@@ -83,7 +83,7 @@ fn soc(text: &str, kind: Kind) -> Soc {
             timed(text, flash, "wait_states = 20, line_bytes = 8, cache_lines = 16, cache_ways = 2")
         }
     };
-    Soc::from_toml(&text).expect("a soc")
+    small(&Soc::from_toml(&text).expect("a soc"))
 }
 
 /// Code under construction.

@@ -7,6 +7,7 @@ use rtmark_sim::{Cycles, Machine, Soc, Watch};
 use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Window};
 
 use crate::programs::{all, resumption_cycle};
+use crate::support::small;
 
 /// A program, and the search to perform.
 pub struct Bare {
@@ -25,7 +26,7 @@ pub struct Bare {
 
 impl Bare {
     pub fn machine(&self, soc: &Soc) -> Machine {
-        let mut machine = Machine::new(soc);
+        let mut machine = Machine::new(&small(soc));
         let code: Vec<u8> = self.program.iter().flat_map(|word| word.to_le_bytes()).collect();
         machine.poke(self.base, &code).expect("in flash");
         machine.reset().expect("it begins at its first address");
@@ -47,9 +48,8 @@ impl Bare {
 
     /// Returns when the handler and the woken task begin, from a run from reset with the interrupt
     /// pending in a cycle.
-    fn brute(&self, soc: &Soc, point: u64) -> (u64, u64) {
-        let mut machine = self.machine(soc);
-        machine.arm_interrupt(self.interrupt, self.priority);
+    fn brute(&self, reset: &Machine, point: u64) -> (u64, u64) {
+        let mut machine = reset.clone();
         let handler = machine.watch(Watch::Handle(16 + self.interrupt));
         let woken = machine.watch(Watch::Execute(self.woken));
         machine.pend_interrupt(self.interrupt, Cycles(point));
@@ -72,16 +72,17 @@ impl Bare {
         let path = |reach| path(reach).expect("a path");
         let found = all(&path(Reach::Entry));
         let first = path(Reach::Entry).begins(window.from) + 1;
+        let mut reset = self.machine(soc);
+        reset.arm_interrupt(self.interrupt, self.priority);
         let mut counts: [BTreeMap<i64, u64>; 3] = Default::default();
         let mut worst = (0, 0);
         for point in first..first + found.points {
-            let (handler, woken) = self.brute(soc, point);
+            let (handler, woken) = self.brute(&reset, point);
             let latency = (handler - point).cast_signed();
             *counts[0].entry(latency).or_default() += 1;
             *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
-            let mut machine = self.machine(soc);
-            machine.arm_interrupt(self.interrupt, self.priority);
-            if let Some(resumed) = resumption_cycle(machine, self.interrupt, point, self.patience) {
+            let resumed = resumption_cycle(&reset, self.interrupt, point, self.patience);
+            if let Some(resumed) = resumed {
                 *counts[2].entry((resumed - point).cast_signed()).or_default() += 1;
             }
             if latency > worst.0 {

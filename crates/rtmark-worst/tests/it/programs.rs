@@ -81,12 +81,8 @@ impl Observer for ResumeObserver {
 
 /// Returns when the interrupted code continues after an interrupt that becomes pending in a cycle, from
 /// a run from reset observed instruction by instruction.
-pub fn resumption_cycle(
-    mut machine: Machine,
-    interrupt: u16,
-    point: u64,
-    patience: u64,
-) -> Option<u64> {
+pub fn resumption_cycle(reset: &Machine, interrupt: u16, point: u64, patience: u64) -> Option<u64> {
+    let mut machine = reset.clone();
     let mut observer =
         ResumeObserver { exception: 16 + interrupt, point, back: None, resumed: None };
     machine.pend_interrupt(interrupt, Cycles(point));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Register, Soc, Stop, Watch};
+use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Register, Stop, Watch};
 use rtmark_worst::{
     Aspect, Control, Findings, PairedInterrupt, Path, PathError, Question, Reach, Share, Window,
     search, spans,
@@ -68,9 +68,8 @@ fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
 }
 
 /// Returns when marks are first reached after the interrupt, from a run from reset.
-fn brute(firmware: &Firmware, soc: &Soc, priority: u8, point: u64) -> (u64, u64) {
-    let mut machine = machine(firmware, soc);
-    machine.arm_interrupt(INTERRUPT, priority);
+fn brute(reset: &Machine, firmware: &Firmware, point: u64) -> (u64, u64) {
+    let mut machine = reset.clone();
     machine.watch(Watch::Execute(firmware.address("handler")));
     machine.watch(Watch::Execute(firmware.address("woken")));
     machine.pend_interrupt(INTERRUPT, Cycles(point));
@@ -95,6 +94,8 @@ fn the_search_equals_runs_from_reset_at_each_point() {
             (slow(core), LESS_URGENT, Window { from: 300, to: 1_250 }),
         ] {
             let firmware = program(core, priority);
+            let mut reset = machine(&firmware, &soc);
+            reset.arm_interrupt(INTERRUPT, priority);
             let mut counts: [BTreeMap<i64, u64>; 3] = Default::default();
             let mut worst = (0, 0);
             let mut per_point = Vec::new();
@@ -105,14 +106,12 @@ fn the_search_equals_runs_from_reset_at_each_point() {
             let found = all(&path(Reach::Entry));
             let first = path(Reach::Entry).begins(window.from) + 1;
             for point in first..first + found.points {
-                let (handler, woken) = brute(&firmware, &soc, priority, point);
+                let (handler, woken) = brute(&reset, &firmware, point);
                 let latency = (handler - point).cast_signed();
                 per_point.push(latency);
                 *counts[0].entry(latency).or_default() += 1;
                 *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
-                let mut observed = machine(&firmware, &soc);
-                observed.arm_interrupt(INTERRUPT, priority);
-                if let Some(resumed) = resumption_cycle(observed, INTERRUPT, point, 4_000) {
+                if let Some(resumed) = resumption_cycle(&reset, INTERRUPT, point, 4_000) {
                     *counts[2].entry((resumed - point).cast_signed()).or_default() += 1;
                 }
                 if latency > worst.0 {

@@ -20,7 +20,7 @@ const KEY: u32 = 0xC5AC_CE55;
 const ITMENA: u32 = 1;
 const TCR_WRITABLE: u32 = 0x007F_0F1F;
 /// The maximum number of bytes that a port keeps, so that a program cannot exhaust the host's memory.
-const MOST_KEPT: usize = 1 << 20;
+const MAX_KEPT: usize = 1 << 20;
 
 /// The privilege of the code that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Itm {
                 let port = offset / 4;
                 if self.is_on(port) && (privileged || self.privileged >> (port / 8) & 1 == 0) {
                     let kept = self.written.entry(port as u8).or_default();
-                    let room = MOST_KEPT.saturating_sub(kept.len());
+                    let room = MAX_KEPT.saturating_sub(kept.len());
                     kept.extend(&bytes[..bytes.len().min(room)]);
                 }
             }

@@ -8,10 +8,10 @@ use super::{Pipeline, READ_FIRST, REFILL};
 
 /// The maximum number of words that an instruction transfers: VLDM of S0 to S31 (DDI 0403,
 /// A7.7.256).
-const MOST_WORDS: u32 = 32;
+const MAX_WORDS: u32 = 32;
 
 /// The maximum number of accesses that make up the transfer of an unaligned word (DDI 0337, 12.7).
-const MOST_PARTS: u32 = 3;
+const MAX_PARTS: u32 = 3;
 
 /// The maximum cycles that an access waits: wait states and a slow memory's line read, each up to
 /// the largest number that the pipeline accepts, the read of a bit-band write, and the two phases of
@@ -23,7 +23,7 @@ const LONGEST_ACCESS: u32 = 1 + 2 * u8::MAX as u32 + READ_FIRST as u32 + 2;
 /// its accesses. Then come a branch, with the fetches of both words that contain the next
 /// instruction, and the execute stage's own cycles. This is only an upper bound: no model takes as
 /// long.
-pub const LONGEST_WAIT: u32 = 3 * MOST_WORDS * MOST_PARTS * LONGEST_ACCESS
+pub const LONGEST_WAIT: u32 = 3 * MAX_WORDS * MAX_PARTS * LONGEST_ACCESS
     + 2 * LONGEST_ACCESS
     + 2 * u8::MAX as u32
     + REFILL as u32;

@@ -87,6 +87,15 @@ pub fn soc(core: CoreKind) -> Soc {
     Soc::from_toml(&text).expect("a valid soc")
 }
 
+/// Returns a soc with no more than 64 KiB of each memory, so that copies of its machine are made quickly.
+pub fn small(soc: &Soc) -> Soc {
+    let mut soc = soc.clone();
+    for memory in &mut soc.memories {
+        memory.size = memory.size.min(0x1_0000);
+    }
+    soc
+}
+
 /// A program with named addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Firmware {
