@@ -34,7 +34,7 @@
 //! }
 //! machine.reset()?;
 //! let question = Question {
-//!     interrupt: 0,
+//!     interrupt: 0.into(),
 //!     priority: 0,
 //!     windows: vec![Window { from: 100, to: 200 }],
 //!     reach: Reach::Entry,

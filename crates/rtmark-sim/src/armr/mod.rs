@@ -12,7 +12,7 @@
 //! | `exec` | the effect of each operation | timing |
 //! | `timing` | when instructions issue: operands, pairs, branches, caches, the bus | what instructions do |
 //! | `code` | decoded instructions, with what the pipeline has memoized for them | |
-//! | `graph`, `glide` | the graph of passages, and runs along it | how runs end |
+//! | `graph`, `fast_path` | the graph of passages, and runs along it | how runs end |
 //! | `core` | execution and timing together, instruction by instruction | how runs end |
 //! | `state` | images, watches, stops, faults, host calls | |
 //! | `machine`, `debug`, `roles` | runs; the interface for debuggers, observers and searches | |
@@ -23,8 +23,8 @@ mod core;
 mod cpu;
 mod debug;
 mod exec;
+mod fast_path;
 mod gic;
-mod glide;
 mod graph;
 mod isa;
 mod machine;

@@ -12,7 +12,7 @@
 //! | `hart`, `timer`, `system`, `inputs`, `decoded` | registers; the system behind the ports; interrupt inputs; decoded instructions | the pipeline |
 //! | `exec` | what each operation is about to do, and its effects | cycles, except those passed to it |
 //! | `graph` | the graph of passages and the effect of each | when something else is due |
-//! | `core`, `glide` | execution and timing together, cycle by cycle; runs along the graph | how runs end |
+//! | `core`, `fast_path` | execution and timing together, cycle by cycle; runs along the graph | how runs end |
 //! | `semihosting`, `state` | host calls; images, watches, stops, faults | |
 //! | `machine`, `debug`, `roles`, `trial` | runs; the interface for debuggers, observers and searches | |
 
@@ -21,7 +21,7 @@ mod csr;
 mod debug;
 mod decoded;
 mod exec;
-mod glide;
+mod fast_path;
 mod graph;
 mod hart;
 mod inputs;

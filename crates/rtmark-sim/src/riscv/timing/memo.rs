@@ -15,7 +15,7 @@ const PLACES: usize = 2048;
 /// The passages kept for each slot.
 const WAYS: usize = 4;
 /// The most states kept; one more, and everything is forgotten.
-const MOST_STATES: usize = 1 << 16;
+const MAX_STATES: usize = 1 << 16;
 /// Longer passages are not kept, in cycles.
 const MAX_CYCLES: u8 = 200;
 
@@ -117,7 +117,7 @@ impl Memo {
 
     /// Returns whether there are too many states to keep.
     pub const fn is_full(&self) -> bool {
-        self.states.len() >= MOST_STATES
+        self.states.len() >= MAX_STATES
     }
 
     /// Returns the passage of an instruction from a state without a trap, or `None` if it cannot be

@@ -6,7 +6,7 @@
 use super::super::{Memory, Port};
 
 /// The most requests in flight, granted and not answered (RTL).
-const MOST_OUTSTANDING: u8 = 2;
+const MAX_OUTSTANDING: u8 = 2;
 
 /// A request that the port has not taken and that therefore cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ impl Fetch {
 
         let asks = fetches
             && (jump.is_some() || !before.is_full())
-            && before.outstanding < MOST_OUTSTANDING;
+            && before.outstanding < MAX_OUTSTANDING;
         let begins = asks && before.held.is_none();
         let next = jump.unwrap_or(before.next) & !3;
         let request = match before.held {

@@ -1,5 +1,5 @@
-//! Runs along the graph of passages. They check interrupts, access rights and time only where these
-//! may have changed.
+//! The fast path: runs along the graph of passages. Interrupts, access rights and time are checked only
+//! where they may have changed.
 
 use super::core::Core;
 use super::graph::{GraphExit, GraphProgress, Node, NodeKey};
