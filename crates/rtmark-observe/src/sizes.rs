@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use addr2line::gimli::{self, AttributeValue, Dwarf, LineProgramHeader, Operation, Reader, Unit};
+use addr2line::gimli::{
+    self, AttributeValue, DebuggingInformationEntry, Dwarf, LineProgramHeader, Operation, Reader,
+    Unit,
+};
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 use rtmark_model::visible;
 use rtmark_sim::{Image, Segment, Soc};
@@ -156,36 +159,59 @@ fn variable_files(elf: &[u8]) -> HashMap<u64, String> {
     let mut files = HashMap::new();
     let file = object::File::parse(elf).ok();
     let Some(dwarf) = file.and_then(|file| dwarf(&file)) else { return files };
-    let mut headers = dwarf.units();
+    let (mut headers, mut units) = (dwarf.units(), Vec::new());
     while let Ok(Some(header)) = headers.next() {
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let Some(program) = &unit.line_program else { continue };
+        units.extend(dwarf.unit(header));
+    }
+    for unit in &units {
         let mut entries = unit.entries();
         while let Ok(Some(entry)) = entries.next_dfs() {
-            let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location)
-            else {
-                continue;
+            let place = match entry.attr_value(gimli::DW_AT_location) {
+                Some(AttributeValue::Exprloc(place)) if entry.tag() == gimli::DW_TAG_variable => {
+                    place
+                }
+                _ => continue,
             };
-            if entry.tag() != gimli::DW_TAG_variable {
-                continue;
-            }
             let Ok(Some(Operation::Address { address })) = place.operations(unit.encoding()).next()
             else {
                 continue;
             };
-            // A definition may leave that to its declaration.
-            let declaration = match entry.attr_value(gimli::DW_AT_specification) {
-                Some(AttributeValue::UnitRef(at)) => unit.entry(at).ok(),
-                _ => None,
-            };
-            let declared = entry.attr_value(gimli::DW_AT_decl_file);
-            let declared = declared.or_else(|| declaration?.attr_value(gimli::DW_AT_decl_file));
-            let Some(AttributeValue::FileIndex(index)) = declared else { continue };
-            let path = path_of(&dwarf, &unit, program.header(), index);
+            let path = defining_file(&dwarf, &units, unit, entry);
             files.extend(path.map(|path| (address, path)));
         }
     }
     files
+}
+
+/// The longest chain of entries that is followed from a variable to its declaration.
+const LONGEST_CHAIN: usize = 4;
+
+/// Returns the file of a variable. An entry may leave that to the declaration that it completes, or, after
+/// link-time optimisation, to its original in another unit.
+fn defining_file<'a, R: Reader>(
+    dwarf: &Dwarf<R>,
+    units: &'a [Unit<R>],
+    mut unit: &'a Unit<R>,
+    variable: &DebuggingInformationEntry<R>,
+) -> Option<String> {
+    let mut entry = variable.clone();
+    for _ in 0..LONGEST_CHAIN {
+        if let Some(AttributeValue::FileIndex(index)) = entry.attr_value(gimli::DW_AT_decl_file) {
+            return path_of(dwarf, unit, unit.line_program.as_ref()?.header(), index);
+        }
+        let origin = entry.attr_value(gimli::DW_AT_specification);
+        let at = match origin.or_else(|| entry.attr_value(gimli::DW_AT_abstract_origin))? {
+            AttributeValue::UnitRef(at) => at,
+            AttributeValue::DebugInfoRef(at) => {
+                let found = units.iter().find_map(|unit| Some((unit, at.to_unit_offset(unit)?)))?;
+                unit = found.0;
+                found.1
+            }
+            _ => return None,
+        };
+        entry = unit.entry(at).ok()?;
+    }
+    None
 }
 
 /// Returns the path of a file of a unit's line program.
