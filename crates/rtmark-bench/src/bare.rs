@@ -39,7 +39,7 @@ pub struct Target {
 
 /// A core that QEMU only offers with little memory runs on a machine with another core, which has more
 /// instructions.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target {
         core: "cortex-m0plus",
         emulator: Emulator::arm("mps2-an385"),
@@ -63,6 +63,12 @@ pub const TARGETS: [Target; 7] = [
         timer: 0x4000_0000,
     },
     M4F,
+    Target {
+        core: "cortex-m7",
+        emulator: Emulator::arm("mps2-an500"),
+        flags: &["-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"],
+        ..M4F
+    },
     Target {
         core: "cortex-m33",
         emulator: Emulator::arm("mps2-an505"),
