@@ -60,6 +60,7 @@ fn a_browser_shows_the_same_cycles_and_moments() {
         .replace("CASES", &Value::Array(cases).to_string())
         .replace("LOOP", &json!(interrupted()).to_string());
     std::fs::write(folder.path().join("checks.html"), page).expect("writable");
+    assert_small(folder.path());
     offer(folder.path());
     darken(folder.path());
     let (port, posted) = serve(folder.path());
@@ -110,6 +111,21 @@ fn a_browser_shows_the_same_cycles_and_moments() {
     let cycles = |name: &str| worst[name].as_u64().expect("a cycle");
     let text = format!("Priority 0x00: at worst {} cycles", cycles("entered") - cycles("point"));
     assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");
+}
+
+/// Asserts that what a first visit loads stays below 3 MiB without compression, with room for an image and a
+/// chip's file.
+fn assert_small(folder: &std::path::Path) {
+    const LIMIT: u64 = 3 << 20;
+    const IMAGE: u64 = 160 << 10;
+    let is_loaded = |name: &str| {
+        let page = ["js", "css", "json"].iter().any(|end| name.ends_with(&format!(".{end}")));
+        page || ["index.html", "rtmark-jumps.wasm"].contains(&name)
+    };
+    let files = std::fs::read_dir(folder).expect("a folder").flatten();
+    let loaded = files.filter(|file| file.file_name().to_str().is_some_and(is_loaded));
+    let bytes: u64 = loaded.map(|file| file.metadata().expect("its size").len()).sum();
+    assert!(bytes > 1 << 20 && bytes + IMAGE < LIMIT, "{bytes} bytes");
 }
 
 /// Adds images to those of the suite, and one that visitors see first.
