@@ -200,16 +200,11 @@ impl Subject {
         });
         let core = self.soc.soc.core;
         let above = options.above.then(|| core.most_urgent_priority());
-        // The core's own interrupts are enabled, and have the priority that the program gives them.
-        let usual = |irq: Irq, priority: &dyn Fn() -> u8| match irq.external() {
-            Some(_) => priority(),
-            None => start.interrupt_priority(irq),
-        };
-        let priority = above.or(options.priority);
-        let priority = priority.unwrap_or_else(|| {
-            let may_call = || self.may_call.unwrap_or_else(|| self.held_back(&start, &windows));
-            usual(options.interrupt, &may_call)
-        });
+        // The core's own interrupts have the priority that the program gives them.
+        let own = |irq: Irq| irq.external().is_none().then(|| start.interrupt_priority(irq));
+        let priority = above.or(options.priority).or_else(|| own(options.interrupt));
+        let priority = priority.or(self.may_call);
+        let priority = priority.unwrap_or_else(|| self.held_back(&start, &windows));
         let mut question = Question {
             interrupt: options.interrupt,
             priority,
@@ -220,12 +215,12 @@ impl Subject {
             ends: end_addresses,
             second: options.second.map(|second| PairedInterrupt {
                 interrupt: second.interrupt,
-                priority: second.priority.unwrap_or_else(|| usual(second.interrupt, &|| priority)),
+                priority: second.priority.or_else(|| own(second.interrupt)).unwrap_or(priority),
                 distance: second.distance,
             }),
         };
         // Unless a priority is given, use the one that the program sets.
-        let own = |question: &mut Question, interrupt, found| match &mut question.second {
+        let adopt = |question: &mut Question, interrupt, found| match &mut question.second {
             Some(second) if second.interrupt == interrupt => {
                 second.priority = found;
                 options.second.is_some_and(|second| second.priority.is_none())
@@ -239,7 +234,7 @@ impl Subject {
             let result = Path::new(start.clone(), question.clone());
             match result {
                 Err(PathError::Priority { interrupt, found, .. })
-                    if own(&mut question, interrupt, found) => {}
+                    if adopt(&mut question, interrupt, found) => {}
                 other => return self.or_hint(other),
             }
         }
