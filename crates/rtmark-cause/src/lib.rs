@@ -138,8 +138,9 @@ impl KeptImages {
             let here = std::env::current_dir().ok()?;
             // Compilers are told to use this prefix for third-party trees.
             let named = file.strip_prefix("third-party/").unwrap_or(&file);
-            let own = self.own.iter().filter_map(|own| own.parent()).map(|own| own.join(named));
-            let mut paths = std::iter::once(here.join(named)).chain(own);
+            // Names begin with a kernel's folder, which is in a folder of kernels, or is one itself.
+            let own = self.own.iter().flat_map(|own| [Some(own.as_path()), own.parent()]).flatten();
+            let mut paths = std::iter::once(here.join(named)).chain(own.map(|own| own.join(named)));
             let path = paths.find(|path| path.is_file())?;
             let path = path.canonicalize().ok()?;
             let file = path.strip_prefix(here.canonicalize().ok()?).ok()?;

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use rtmark_stdout::stdout;
 use serde::Serialize;
 
 /// The program that writes a document, with its version.
@@ -23,13 +24,13 @@ pub fn file(path: &Path) -> Option<&Path> {
 ///
 /// A closed pipe is not an error: the reader may stop at any time.
 pub fn data(text: &str) -> io::Result<()> {
-    let mut stdout = anstream::stdout().lock();
+    let mut stdout = anstream::AutoStream::auto(stdout()?).lock();
     ignore_closed_pipe(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 
 /// Writes bytes to stdout unchanged.
 pub fn raw(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = stdout()?.lock();
     ignore_closed_pipe(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 

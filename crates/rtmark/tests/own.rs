@@ -119,6 +119,34 @@ fn user_kernels_are_listed_and_their_errors_reported() {
 }
 
 #[test]
+fn the_gate_annotates_the_function_of_a_user_kernel_that_became_slower() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let kernel = home.path().join("kernels/c");
+    copy(&repository().join("docs/own/c"), &kernel);
+    let scenarios = repository().join("docs/own/scenarios.toml");
+    std::fs::copy(scenarios, home.path().join("kernels/scenarios.toml")).expect("copied");
+    let measure = || {
+        let arguments = ["run", "-q", "-k", "ourloop", "--soc", "stm32c031", "--own", "kernels"];
+        let output = rtmark(home.path(), &[&arguments[..], &["-s", "filter.*"]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    measure();
+    let source = std::fs::read_to_string(kernel.join("filter.c")).expect("readable");
+    let begins = "uint32_t place = taken;";
+    let slower = source.replace(begins, &format!("{begins}\n__asm volatile(\"nop\");"));
+    assert_ne!(slower, source, "the guide's source is another one");
+    std::fs::write(kernel.join("filter.c"), slower).expect("writable");
+    measure();
+    let begin = 1 + source.lines().position(|line| line.contains("median(")).expect("a function");
+    let arguments = ["gate", "--baseline", "latest~1", "--own", "kernels", "--format", "github"];
+    let annotation = text(&rtmark(home.path(), &arguments).stdout);
+    let place = annotation.strip_prefix("::error file=kernels/c/filter.c,line=");
+    let line = place.and_then(|place| place.split(',').next()?.parse::<usize>().ok());
+    // Of a function whose constants are propagated, the first line may be missing.
+    assert!(line.is_some_and(|line| (begin..begin + 16).contains(&line)), "{annotation}");
+}
+
+#[test]
 fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let top = home.path().join("our product");

@@ -41,6 +41,7 @@ fn crates_depend_only_on_lower_layers() {
         ("rtmark-tail-calls", &[]),
         ("rtmark-files", &[]),
         ("rtmark-sources", &[]),
+        ("rtmark-stdout", &[]),
         ("rtmark-sim", &["rtmark-units"]),
         ("rtmark-model", &["rtmark-files", "rtmark-units"]),
         ("rtmark-observe", &["rtmark-units", "rtmark-model", "rtmark-sim"]),

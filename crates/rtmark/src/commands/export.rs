@@ -45,8 +45,8 @@ impl Arguments {
         }
         let answers = match self.output.as_deref().and_then(output::file) {
             None => {
-                match bundle::export(&store, &runs, GENERATOR, Packing::Plain, io::stdout().lock())
-                {
+                let stdout = rtmark_stdout::stdout()?.lock();
+                match bundle::export(&store, &runs, GENERATOR, Packing::Plain, stdout) {
                     // The reader may stop at any time.
                     Err(BundleError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                         return Ok(Exit::Fine);

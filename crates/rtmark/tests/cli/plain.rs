@@ -116,6 +116,22 @@ fn wrong_arguments_are_usage_errors() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_closed_stdout_is_an_error() {
+    for arguments in ["list socs", "list kernels --format json", "completions bash"] {
+        let mut shell = std::process::Command::new("sh");
+        let script = format!("exec \"$0\" {arguments} >&-");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_rtmark")]);
+        let result = CommandResult::from(shell.output().expect("a shell"));
+        result.assert_error(1, &["stdout", "Bad file descriptor"]);
+    }
+    // Who wants no output says so otherwise.
+    let mut quiet = std::process::Command::new(env!("CARGO_BIN_EXE_rtmark"));
+    let status = quiet.args(["list", "socs"]).stdout(std::process::Stdio::null()).status();
+    assert!(status.expect("rtmark runs").success());
+}
+
+#[test]
 fn init_creates_a_project_that_runs() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let begun = run_rtmark(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);

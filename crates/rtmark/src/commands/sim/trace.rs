@@ -46,7 +46,7 @@ impl<'a> Trace<'a> {
     pub fn new(path: Option<&Path>, symbols: &'a Symbols) -> io::Result<Self> {
         let out: Box<dyn Write> = match path {
             Some(path) => Box::new(BufWriter::new(File::create(path)?)),
-            None => Box::new(BufWriter::new(io::stdout())),
+            None => Box::new(BufWriter::new(rtmark_stdout::stdout()?)),
         };
         let known = HashMap::new();
         Ok(Self {
