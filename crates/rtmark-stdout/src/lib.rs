@@ -15,7 +15,7 @@ mod linux {
     // C calling convention (System V ABI, "Initialization and Termination Functions"); its further
     // arguments may be ignored. The function needs nothing of Rust's runtime and does not unwind.
     #[used]
-    #[allow(unsafe_code, reason = "the place of the pointer is what makes the function run")]
+    #[expect(unsafe_code, reason = "the place of the pointer is what makes the function run")]
     #[unsafe(link_section = ".init_array")]
     static BEFORE_MAIN: extern "C" fn() = look;
 
