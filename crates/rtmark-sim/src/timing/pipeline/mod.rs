@@ -138,7 +138,7 @@ impl Pipeline {
 
     /// Records that a return's target is the second half of its word.
     pub fn return_to_second_half(&mut self, pc: u32) {
-        if !self.fetch_port.narrow(pc & !3) {
+        if !self.prefetch.plan.narrow(pc) && !self.fetch_port.narrow(pc & !3) {
             self.prefetch.drop_half();
         }
     }
