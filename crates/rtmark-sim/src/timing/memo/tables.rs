@@ -82,12 +82,11 @@ impl Pipeline {
         if fetched_from.is_none() {
             self.forget_fetches();
         }
-        match from {
-            Some(from) => self.move_lines(from),
-            None => {
-                self.forget_given_up();
-                self.forget_lines();
-            }
+        if let Some(from) = from {
+            self.move_lines(from);
+        } else {
+            self.forget_given_up();
+            self.forget_lines();
         }
         self.record_return_line(pc);
         if returning && pc & 2 != 0 {
