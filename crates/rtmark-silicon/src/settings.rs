@@ -202,13 +202,20 @@ mod tests {
     const ROW: &str = r#""test":"a/b#1","i":4,"code":"sram","cycles":9,"count":6,"lead":"",
         "regs":"","steps":[]"#;
 
+    /// Settings in which row 4 of nine cycles, with its line buffer on, is merged from these parts.
+    fn merged(parts: &str) -> Settings {
+        let line = format!(
+            r#"{{"file":"f","test":"a/b#1","code":"sram","settings":{{"line_buffer":true,
+            "cache":false,"write_buffer":false}},"rows_of_several_settings":[[4,9,{{{parts}}}]]}}"#
+        );
+        let mut settings = Settings::default();
+        settings.add(serde_json::from_str(&line).expect("a line")).expect("known settings");
+        settings
+    }
+
     #[test]
     fn rows_with_several_settings_are_split() {
-        let mut settings = Settings::default();
-        let line = r#"{"file":"f","test":"a/b#1","code":"sram","settings":{"line_buffer":true,
-            "cache":false,"write_buffer":false},"rows_of_several_settings":[[4,9,
-            {"line_buffer on, cache on":1,"line_buffer off":5}]]}"#;
-        settings.add(serde_json::from_str(line).expect("a line")).expect("known settings");
+        let settings = merged(r#""line_buffer on, cache on":1,"line_buffer off":5"#);
         let on = Setting { line_buffer: Part::On, cache: Part::Off, write_buffer: Part::Off };
         let off = Setting { line_buffer: Part::Off, ..on };
         let cached = Setting { cache: Part::On, ..on };
@@ -221,11 +228,7 @@ mod tests {
 
     #[test]
     fn measurements_whose_operands_are_unknown_are_left_out() {
-        let mut settings = Settings::default();
-        let line = r#"{"file":"f","test":"a/b#1","code":"sram","settings":{"line_buffer":true,
-            "cache":false,"write_buffer":false},"rows_of_several_settings":[[4,9,
-            {"line_buffer on":1,"line_buffer off":5}]]}"#;
-        settings.add(serde_json::from_str(line).expect("a line")).expect("known settings");
+        let settings = merged(r#""line_buffer on":1,"line_buffer off":5"#);
         let on = Setting { line_buffer: Part::On, cache: Part::Off, write_buffer: Part::Off };
         for opcode in ["fbb5f5f6", "fb95f5f6", "fba56506", "fb856506", "fbe56506", "fbc56506"] {
             let step = format!("\"steps\":[[\"100\",\"{opcode}\",\"\"]]");
