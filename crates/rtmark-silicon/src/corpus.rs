@@ -123,6 +123,15 @@ impl Row {
         window.collect()
     }
 
+    /// Returns whether the window divides or multiplies to 64 bits, which takes cycles that depend on
+    /// the operands.
+    pub fn times_operands(&self) -> bool {
+        let opcodes = self.steps.iter().filter_map(|(_, opcode, _)| bytes(opcode));
+        // A7.7 of DDI 0403: SMULL, SDIV, UMULL, UDIV, SMLAL and UMLAL begin with 0xFB8 to 0xFBE.
+        let mut opcodes = opcodes.filter(|bytes| bytes.len() == 4 && bytes[1] == 0xFB);
+        opcodes.any(|bytes| (0x8..=0xE).contains(&(bytes[0] >> 4)))
+    }
+
     /// Returns the registers at the window's start: R0 to R12, SP, LR, xPSR.
     pub fn registers(&self) -> Option<Vec<u32>> {
         self.regs.split_whitespace().map(hex).collect()

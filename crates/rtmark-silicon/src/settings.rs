@@ -4,6 +4,10 @@
 //! off, and tests did so. Later files of measurements state the settings in each row; for the
 //! earlier ones, `settings.jsonl` beside them has a line for each test and code placement. Rows
 //! merged from several settings are split again here.
+//!
+//! A merged row has the registers of one of its measurements, which was made with the test's own
+//! setting. Measurements with another setting may have had other operands, so they are left out
+//! where cycles depend on operands.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -165,8 +169,8 @@ impl Settings {
         Some(())
     }
 
-    /// Returns the settings of a row with the number of measurements made with each, or `None` if
-    /// the settings of the row are unknown.
+    /// Returns the settings of a row with the number of measurements made with each that the row's
+    /// registers are certain to describe, or `None` if the settings of the row are unknown.
     pub fn of(&self, file: &str, row: &Row) -> Option<Vec<(Setting, u64)>> {
         if row.line_buffer.is_some() {
             let stated = Stated {
@@ -179,7 +183,11 @@ impl Settings {
         let key = (file.to_owned(), row.test.clone(), row.code.clone());
         let setting = *self.tests.get(&key)?;
         let divided = self.divided.get(&(key, (row.number, row.cycles)));
-        Some(divided.cloned().unwrap_or_else(|| vec![(setting, row.count)]))
+        let mut parts = divided.cloned().unwrap_or_else(|| vec![(setting, row.count)]);
+        if row.times_operands() {
+            parts.retain(|&(of_part, _)| of_part == setting);
+        }
+        Some(parts)
     }
 }
 
@@ -194,13 +202,20 @@ mod tests {
     const ROW: &str = r#""test":"a/b#1","i":4,"code":"sram","cycles":9,"count":6,"lead":"",
         "regs":"","steps":[]"#;
 
+    /// Settings in which row 4 of nine cycles, with its line buffer on, is merged from these parts.
+    fn merged(parts: &str) -> Settings {
+        let line = format!(
+            r#"{{"file":"f","test":"a/b#1","code":"sram","settings":{{"line_buffer":true,
+            "cache":false,"write_buffer":false}},"rows_of_several_settings":[[4,9,{{{parts}}}]]}}"#
+        );
+        let mut settings = Settings::default();
+        settings.add(serde_json::from_str(&line).expect("a line")).expect("known settings");
+        settings
+    }
+
     #[test]
     fn rows_with_several_settings_are_split() {
-        let mut settings = Settings::default();
-        let line = r#"{"file":"f","test":"a/b#1","code":"sram","settings":{"line_buffer":true,
-            "cache":false,"write_buffer":false},"rows_of_several_settings":[[4,9,
-            {"line_buffer on, cache on":1,"line_buffer off":5}]]}"#;
-        settings.add(serde_json::from_str(line).expect("a line")).expect("known settings");
+        let settings = merged(r#""line_buffer on, cache on":1,"line_buffer off":5"#);
         let on = Setting { line_buffer: Part::On, cache: Part::Off, write_buffer: Part::Off };
         let off = Setting { line_buffer: Part::Off, ..on };
         let cached = Setting { cache: Part::On, ..on };
@@ -209,6 +224,21 @@ mod tests {
         assert_eq!(settings.of("g", &whole), None, "another file");
         let other = row(&format!("{{{ROW}}}").replace("\"cycles\":9", "\"cycles\":8"));
         assert_eq!(settings.of("f", &other), Some(vec![(on, 6)]), "a row of one setting");
+    }
+
+    #[test]
+    fn measurements_whose_operands_are_unknown_are_left_out() {
+        let settings = merged(r#""line_buffer on":1,"line_buffer off":5"#);
+        let on = Setting { line_buffer: Part::On, cache: Part::Off, write_buffer: Part::Off };
+        for opcode in ["fbb5f5f6", "fb95f5f6", "fba56506", "fb856506", "fbe56506", "fbc56506"] {
+            let step = format!("\"steps\":[[\"100\",\"{opcode}\",\"\"]]");
+            let divides = row(&format!("{{{ROW}}}").replace("\"steps\":[]", &step));
+            assert_eq!(settings.of("f", &divides), Some(vec![(on, 1)]), "{opcode}");
+        }
+        let step = r#""steps":[["100","fb05f506",""]]"#;
+        let multiplies = row(&format!("{{{ROW}}}").replace("\"steps\":[]", step));
+        let parts = settings.of("f", &multiplies).expect("known");
+        assert_eq!(parts.len(), 2, "MUL takes one cycle");
     }
 
     #[test]

@@ -174,3 +174,36 @@ fn barriers_refetch_the_following_instructions() {
     let cycles = window(m3, CODE + 0x10, &body, 8 + 32, [4, 0, 0, CODE + 0x800]);
     assert_eq!(cycles, 16);
 }
+
+#[test]
+fn returns_fetch_the_wanted_half_of_a_word_that_had_to_wait() {
+    // movs r3, r3 and mov pc, lr in one word, to a word and to the second half of one, while a fetch
+    // occupies the System bus: a CC2650.
+    let windows = [0x1A, 0x1C, 0x22].map(|landing| {
+        let mut machine = machine("cortex-m4", Buffer::On(8));
+        machine.set_register(Register::R(14), RAM + 0x50 + landing);
+        window(machine, RAM + 0x50, &[0x461B, 0x46F7], landing, [0; 4])
+    });
+    assert_eq!(windows, [10, 8, 10]);
+}
+
+#[test]
+fn a_return_leaves_the_fetch_that_it_gives_up_in_its_line() {
+    // movs r7, #0; addw lr, pc, #28; orr lr, lr, #1; movs r7, #0; it eq; blx lr: a CC2650. While the
+    // return is decoded, the second word of the line behind it is on its way.
+    let body = [0x2700, 0xF20F, 0x0E1C, 0xF04E, 0x0E01, 0x2700, 0xBF08, 0x47F0];
+    let m3 = machine("cortex-m3", Buffer::On(8));
+    assert_eq!(window(m3, FLASH + 0x2A0, &body, 0x28, [0; 4]), 15);
+}
+
+#[test]
+fn a_return_not_taken_has_read_a_line() {
+    // The same as it ne, and four nop.w; then again with #26, and both once more: a CC2650, where the
+    // code after each return has to be read again.
+    let nops = [0xF3AF, 0x8000].repeat(4);
+    let skipped = |distance| [0x2700, 0xF20F, distance, 0xF04E, 0x0E01, 0x2700, 0xBF18, 0x47F0];
+    let [far, near] = [skipped(0x0E1C), skipped(0x0E1A)];
+    let body = [&far[..], &nops, &near[1..], &nops, &far[1..], &nops, &near[1..], &nops].concat();
+    let m3 = machine("cortex-m3", Buffer::On(8));
+    assert_eq!(window(m3, FLASH + 0x3E0, &body, 8 + 2 * body.len() as u32, [0; 4]), 77);
+}

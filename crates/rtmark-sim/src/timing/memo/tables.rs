@@ -78,12 +78,15 @@ impl Pipeline {
         let returning = self.is_returning();
         let fetched_from = if returning { Some(pc & !3) } else { from };
         self.move_addresses(fetched_from.unwrap_or(pc));
+        self.move_given_up(from.unwrap_or(pc));
         if fetched_from.is_none() {
             self.forget_fetches();
         }
-        match from {
-            Some(from) => self.move_lines(from),
-            None => self.forget_lines(),
+        if let Some(from) = from {
+            self.move_lines(from);
+        } else {
+            self.forget_given_up();
+            self.forget_lines();
         }
         self.record_return_line(pc);
         if returning && pc & 2 != 0 {
@@ -95,6 +98,7 @@ impl Pipeline {
     /// Counts fetched addresses from `address`, and lines from `line`, from now on.
     fn leave_from(&mut self, address: u32, line: u32) {
         self.move_addresses(address.wrapping_neg());
+        self.move_given_up(line.wrapping_neg());
         self.move_lines(line.wrapping_neg());
         self.forget_far_lines();
     }

@@ -93,6 +93,21 @@ pub(super) enum NextFetch {
     },
 }
 
+impl NextFetch {
+    /// Records that only the second half of a branch target's word is wanted, at `address`. Returns
+    /// whether the word has not been requested yet.
+    pub fn narrow(&mut self, address: u32) -> bool {
+        let (Self::Sequential(next) | Self::Guessed { target: next, .. }) = self else {
+            return false;
+        };
+        let is_next = *next == address & !3;
+        if is_next {
+            *next = address;
+        }
+        is_next
+    }
+}
+
 /// The fetch stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Prefetch {

@@ -8,6 +8,7 @@
 //! Addresses are absolute while the pipeline advances. Between instructions they count from the
 //! next instruction, and distant lines are not told apart.
 
+use super::execute::InFlight;
 use super::ports::Fetch;
 use super::{Pipeline, Unit, has};
 
@@ -154,6 +155,12 @@ impl Pipeline {
         self.fetch_port.fetches().for_each(|it| it.word |= 1);
     }
 
+    /// Forgets which of the words requested have been given up.
+    pub fn forget_given_up(&mut self) {
+        let given_up = self.fetch_port.fetches().filter(|it| it.wanted == 0);
+        given_up.for_each(|it| it.word |= 1);
+    }
+
     /// Forgets a line that is too far from 0 to be told apart.
     pub fn forget_far_lines(&mut self) {
         if let BufferedLine::Line(line) = self.buffered
@@ -172,6 +179,11 @@ impl Pipeline {
     pub fn record_return_line(&mut self, target: u32) {
         self.returns_unseen = false;
         if !std::mem::take(&mut self.asked_unseen) {
+            return;
+        }
+        if self.execute.newest().is_some_and(InFlight::is_skipped) {
+            // The link register's line has been read, whichever that is.
+            self.buffered = BufferedLine::Unknown;
             return;
         }
         let there = self.setup.slow.contains(target);

@@ -124,8 +124,14 @@ impl Pipeline {
     /// Adds `by` to the addresses that are fetched next: they count from 0 between instructions,
     /// and are absolute while the pipeline advances.
     pub fn move_addresses(&mut self, by: u32) {
-        self.fetch_port.move_addresses(by);
+        self.fetch_port.move_wanted(by);
         self.prefetch.move_addresses(by);
+    }
+
+    /// Adds `by` to the addresses of fetches that have been given up. They lie behind the newest
+    /// instruction, wherever it jumps.
+    pub fn move_given_up(&mut self, by: u32) {
+        self.fetch_port.move_given_up(by);
     }
 
     /// Returns whether the newest instruction is a return whose target was fetched before it was
@@ -138,7 +144,7 @@ impl Pipeline {
 
     /// Records that a return's target is the second half of its word.
     pub fn return_to_second_half(&mut self, pc: u32) {
-        if !self.fetch_port.narrow(pc & !3) {
+        if !self.prefetch.plan.narrow(pc) && !self.fetch_port.narrow(pc & !3) {
             self.prefetch.drop_half();
         }
     }

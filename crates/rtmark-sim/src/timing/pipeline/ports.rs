@@ -138,8 +138,16 @@ impl FetchPort {
         false
     }
 
-    pub fn move_addresses(&mut self, by: u32) {
-        self.fetches().for_each(|it| it.word = it.word.wrapping_add(by));
+    /// Adds `by` to the addresses of fetches that are wanted.
+    pub fn move_wanted(&mut self, by: u32) {
+        let wanted = self.fetches().filter(|it| it.wanted > 0);
+        wanted.for_each(|it| it.word = it.word.wrapping_add(by));
+    }
+
+    /// Adds `by` to the addresses of fetches that have been given up.
+    pub fn move_given_up(&mut self, by: u32) {
+        let given_up = self.fetches().filter(|it| it.wanted == 0);
+        given_up.for_each(|it| it.word = it.word.wrapping_add(by));
     }
 }
 
