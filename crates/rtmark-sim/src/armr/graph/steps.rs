@@ -138,12 +138,10 @@ pub fn guard<const CONDITION: u8>(
     carry: Carry,
     mut rest: Iter<'_, ThreadedStep<GraphCode>>,
 ) -> Exit {
-    let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
-    if !arch.cpu.holds(CONDITION) {
-        for _ in 0..last.operands.value {
-            last = rest.next().unwrap_or(last);
-        }
-    }
+    let Some(guard) = rest.as_slice().first() else { return Exit::new(0, LEAVE) };
+    // Computed rather than branched on, since conditions are often hard to predict for the host.
+    let skipped = if arch.cpu.holds(CONDITION) { 0 } else { guard.operands.value as usize };
+    let Some(last) = rest.nth(skipped) else { return Exit::new(0, LEAVE) };
     (last.next)(arch, pipeline, carry, rest)
 }
 
