@@ -156,17 +156,19 @@ impl Forming<'_> {
     /// whether it does.
     fn append_branch(&mut self, node: &Node, key: u16) -> bool {
         let (it, place) = (&node.it, &node.place);
+        let taken = u32::from(key) & key::JUMPS != 0;
         let draft = match it.op {
             Op::Branch if node.condition >= 14 => return key != ANY,
             Op::Branch if self.predicts_fully => {
-                let branch = Branch { condition: node.condition, backwards: place.backwards };
+                let branch =
+                    Branch { condition: node.condition, backwards: place.backwards, taken };
                 if self.push_after_data(node, key, branch) {
                     return true;
                 }
                 Draft::with_value(Operation::Branch(branch), 0)
             }
             Op::CompareBranch if self.predicts_fully => {
-                Draft::new(Operation::CompareWithZero(it.a == 0), (0, it.n, 0), 0)
+                Draft::new(Operation::CompareWithZero(it.a == 0, taken), (0, it.n, 0), 0)
             }
             Op::BranchLink if node.condition >= 14 && key != ANY => {
                 let kind = if it.a == 1 { CallKind::Exchanging } else { CallKind::Same };

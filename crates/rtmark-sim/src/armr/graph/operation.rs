@@ -4,6 +4,7 @@ use super::access::{self, AddressForm};
 use super::data::{self, Operand};
 use super::steps::{self, GraphCode, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
+use crate::armr::timing::key;
 use crate::superblock::{LastOperand, StepFn, by_last, threaded};
 
 /// What a step does.
@@ -33,8 +34,8 @@ pub enum Operation {
     /// Continues only if a condition holds, and otherwise ends the block with the key in its value.
     Expect(u8),
     Branch(Branch),
-    /// CBZ, or CBNZ.
-    CompareWithZero(bool),
+    /// CBZ, or CBNZ; the last field is whether it is expected to be taken.
+    CompareWithZero(bool, bool),
     /// BL, or BLX with an encoded target.
     Call(CallKind),
     /// BLX with a register; continues only at the expected address.
@@ -51,6 +52,8 @@ pub enum Operation {
 pub struct Branch {
     pub condition: u8,
     pub backwards: bool,
+    /// Whether it is expected to be taken.
+    pub taken: bool,
 }
 
 /// Whether a call changes the instruction set.
@@ -162,13 +165,20 @@ macro_rules! by_condition {
 
 /// Selects an instance of a generic function by a conditional branch.
 macro_rules! by_branch {
-    ($branch:expr, $at:ident $backwards:ident => $of:expr) => {
-        if $branch.backwards {
-            const $backwards: bool = true;
-            by_condition!($branch.condition, $at => $of)
-        } else {
-            const $backwards: bool = false;
-            by_condition!($branch.condition, $at => $of)
+    ($branch:expr, $at:ident $backwards:ident $taken:ident => $of:expr) => {
+        by_branch!($branch, $at $backwards $taken => $of,
+            false false, false true, true false, true true)
+    };
+    (
+        $branch:expr, $at:ident $backwards:ident $taken:ident => $of:expr,
+        $($is_backwards:literal $is_taken:literal),*
+    ) => {
+        match ($branch.backwards, $branch.taken) {
+            $(($is_backwards, $is_taken) => {
+                const $backwards: bool = $is_backwards;
+                const $taken: bool = $is_taken;
+                by_condition!($branch.condition, $at => $of)
+            })*
         }
     };
 }
@@ -218,10 +228,12 @@ impl Operation {
                 by_condition!(condition, AT => threaded!(steps::expect::<AT>))
             }
             Self::Branch(branch) => {
-                by_branch!(branch, AT BACKWARDS => threaded!(steps::branch::<AT, BACKWARDS>))
+                by_branch!(branch, AT BACKWARDS TAKEN => threaded!(
+                    steps::branch::<AT, BACKWARDS, TAKEN>,
+                    steps::branch_anyway::<BACKWARDS, { !TAKEN }, { key::SKIPPED }>
+                ))
             }
-            Self::CompareWithZero(true) => threaded!(steps::compare_with_zero::<true>),
-            Self::CompareWithZero(false) => threaded!(steps::compare_with_zero::<false>),
+            Self::CompareWithZero(zero, taken) => compare_with_zero(zero, taken),
             Self::Call(CallKind::Same) => threaded!(steps::call::<false>),
             Self::Call(CallKind::Exchanging) => threaded!(steps::call::<true>),
             Self::CallRegister => threaded!(steps::call_register),
@@ -246,15 +258,30 @@ fn data_and_branch(
                 $((Alu::$alu, Operand::$operand) => {
                     const ALU: usize = Alu::$alu as usize;
                     const OPERAND: usize = Operand::$operand as usize;
-                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS => {
-                        threaded!(data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS>)
-                    }), FIRST)
+                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS TAKEN => threaded!(
+                        data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS, TAKEN>,
+                        steps::branch_anyway::<BACKWARDS, { !TAKEN }, { key::SKIPPED }>
+                    )), FIRST)
                 })*
                 _ => threaded!(node),
             }
         };
     }
     by_operation!(Cmp Immediate Cmp Register Sub Immediate Tst Immediate)
+}
+
+fn compare_with_zero(zero: bool, taken: bool) -> StepFn<GraphCode> {
+    macro_rules! by_outcome {
+        ($($zero:literal $taken:literal)*) => {
+            match (zero, taken) {
+                $(($zero, $taken) => threaded!(
+                    steps::compare_with_zero::<$zero, $taken>,
+                    steps::branch_anyway::<false, { !$taken }, 0>
+                ),)*
+            }
+        };
+    }
+    by_outcome!(false false false true true false true true)
 }
 
 fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<GraphCode> {

@@ -98,17 +98,15 @@ impl Operands {
         if key == self.key as u32 { Ok(()) } else { Err(key) }
     }
 
-    /// Trains the predictor with a branch. Returns whether the block continues. `skipped` is the part of
+    /// Trains the predictor with a branch. Returns whether the block continues. `SKIPPED` is the part of
     /// the key of a branch that is not taken.
     #[inline(always)]
-    fn branch<const BACKWARDS: bool>(
+    fn branch<const BACKWARDS: bool, const TAKEN: bool, const SKIPPED: u32>(
         &self,
         pipeline: &mut Pipeline,
-        taken: bool,
-        skipped: u32,
     ) -> StepResult {
-        let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, taken));
-        self.done(prediction | if taken { key::JUMPS } else { skipped })
+        let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, TAKEN));
+        self.done(prediction | if TAKEN { key::JUMPS } else { SKIPPED })
     }
 
     /// Branches to an address, with the instruction set in the lowest bit. Returns whether the block
@@ -171,26 +169,38 @@ pub const fn expect<const CONDITION: u8>(
     if arch.cpu.holds(CONDITION) { Ok(()) } else { Err(step.value) }
 }
 
-/// Executes a conditional branch.
+/// Executes a conditional branch, if it goes as expected.
 #[inline(always)]
-pub fn branch<const CONDITION: u8, const BACKWARDS: bool>(
+pub fn branch<const CONDITION: u8, const BACKWARDS: bool, const TAKEN: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> StepResult {
-    step.branch::<BACKWARDS>(pipeline, arch.cpu.holds(CONDITION), key::SKIPPED)
+) -> Option<StepResult> {
+    let is_expected = arch.cpu.holds(CONDITION) == TAKEN;
+    is_expected.then(|| step.branch::<BACKWARDS, TAKEN, { key::SKIPPED }>(pipeline))
 }
 
-/// Executes CBZ, or CBNZ if `ZERO` is not set. They only branch forwards.
+/// Executes a branch that is taken or not. `SKIPPED` is the part of the key of one that is not.
+pub fn branch_anyway<const BACKWARDS: bool, const TAKEN: bool, const SKIPPED: u32>(
+    step: &Operands,
+    _: &mut Arch,
+    pipeline: &mut Pipeline,
+    _: &mut Carry,
+) -> StepResult {
+    step.branch::<BACKWARDS, TAKEN, SKIPPED>(pipeline)
+}
+
+/// Executes CBZ, or CBNZ if `ZERO` is not set, if it goes as expected. They only branch forwards.
 #[inline(always)]
-pub fn compare_with_zero<const ZERO: bool>(
+pub fn compare_with_zero<const ZERO: bool, const TAKEN: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> StepResult {
-    step.branch::<false>(pipeline, (arch.cpu.get(step.b) == 0) == ZERO, 0)
+) -> Option<StepResult> {
+    let is_expected = ((arch.cpu.get(step.b) == 0) == ZERO) == TAKEN;
+    is_expected.then(|| step.branch::<false, TAKEN, 0>(pipeline))
 }
 
 /// Executes BL, or BLX with an encoded target, which changes the instruction set.
@@ -234,7 +244,7 @@ pub fn return_if<const CONDITION: u8>(
 ) -> StepResult {
     let is_conditional = CONDITION < 14;
     if !arch.cpu.holds(CONDITION) {
-        return step.branch::<false>(pipeline, false, key::SKIPPED);
+        return step.branch::<false, false, { key::SKIPPED }>(pipeline);
     }
     let right = PredictionOutcome::Correct;
     let foreseen = !is_conditional || pipeline.foresee_fully(step.other, false, true) == right;
