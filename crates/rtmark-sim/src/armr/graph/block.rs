@@ -160,15 +160,15 @@ impl Forming<'_> {
         let draft = match it.op {
             Op::Branch if node.condition >= 14 => return key != ANY,
             Op::Branch if self.predicts_fully => {
-                let branch =
-                    Branch { condition: node.condition, backwards: place.backwards, taken };
+                let condition = node.condition ^ u8::from(!taken);
+                let branch = Branch { condition, backwards: place.backwards };
                 if self.push_after_data(node, key, branch) {
                     return true;
                 }
                 Draft::with_value(Operation::Branch(branch), 0)
             }
             Op::CompareBranch if self.predicts_fully => {
-                Draft::new(Operation::CompareWithZero(it.a == 0, taken), (0, it.n, 0), 0)
+                Draft::new(Operation::CompareWithZero((it.a == 0) == taken), (0, it.n, 0), 0)
             }
             Op::BranchLink if node.condition >= 14 && key != ANY => {
                 let kind = if it.a == 1 { CallKind::Exchanging } else { CallKind::Same };

@@ -141,7 +141,6 @@ pub fn data_and_branch<
     const LAST: LastOperand,
     const CONDITION: u8,
     const BACKWARDS: bool,
-    const TAKEN: bool,
 >(
     step: &Operands,
     arch: &mut Arch,
@@ -151,7 +150,7 @@ pub fn data_and_branch<
     if let Err(key) = data::<ALU, OPERAND, true, LAST>(step, arch, pipeline, carry) {
         return Some(Err(key));
     }
-    branch::<CONDITION, BACKWARDS, TAKEN>(step, arch, pipeline, carry)
+    branch::<CONDITION, BACKWARDS>(step, arch, pipeline, carry)
 }
 
 /// Sets a register to a constant.

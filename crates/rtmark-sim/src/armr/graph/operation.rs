@@ -34,8 +34,8 @@ pub enum Operation {
     /// Continues only if a condition holds, and otherwise ends the block with the key in its value.
     Expect(u8),
     Branch(Branch),
-    /// CBZ, or CBNZ; the last field is whether it is expected to be taken.
-    CompareWithZero(bool, bool),
+    /// CBZ or CBNZ, with whether its register is expected to be zero.
+    CompareWithZero(bool),
     /// BL, or BLX with an encoded target.
     Call(CallKind),
     /// BLX with a register; continues only at the expected address.
@@ -50,10 +50,9 @@ pub enum Operation {
 /// A conditional branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
+    /// The condition that holds if it goes as expected.
     pub condition: u8,
     pub backwards: bool,
-    /// Whether it is expected to be taken.
-    pub taken: bool,
 }
 
 /// Whether a call changes the instruction set.
@@ -165,20 +164,13 @@ macro_rules! by_condition {
 
 /// Selects an instance of a generic function by a conditional branch.
 macro_rules! by_branch {
-    ($branch:expr, $at:ident $backwards:ident $taken:ident => $of:expr) => {
-        by_branch!($branch, $at $backwards $taken => $of,
-            false false, false true, true false, true true)
-    };
-    (
-        $branch:expr, $at:ident $backwards:ident $taken:ident => $of:expr,
-        $($is_backwards:literal $is_taken:literal),*
-    ) => {
-        match ($branch.backwards, $branch.taken) {
-            $(($is_backwards, $is_taken) => {
-                const $backwards: bool = $is_backwards;
-                const $taken: bool = $is_taken;
-                by_condition!($branch.condition, $at => $of)
-            })*
+    ($branch:expr, $at:ident $backwards:ident => $of:expr) => {
+        if $branch.backwards {
+            const $backwards: bool = true;
+            by_condition!($branch.condition, $at => $of)
+        } else {
+            const $backwards: bool = false;
+            by_condition!($branch.condition, $at => $of)
         }
     };
 }
@@ -228,12 +220,17 @@ impl Operation {
                 by_condition!(condition, AT => threaded!(steps::expect::<AT>))
             }
             Self::Branch(branch) => {
-                by_branch!(branch, AT BACKWARDS TAKEN => threaded!(
-                    steps::branch::<AT, BACKWARDS, TAKEN>,
-                    steps::branch_anyway::<BACKWARDS, { !TAKEN }, { key::SKIPPED }>
+                by_branch!(branch, AT BACKWARDS => threaded!(
+                    steps::branch::<AT, BACKWARDS>,
+                    steps::branch_elsewhere::<BACKWARDS, { key::SKIPPED }>
                 ))
             }
-            Self::CompareWithZero(zero, taken) => compare_with_zero(zero, taken),
+            Self::CompareWithZero(true) => {
+                threaded!(steps::compare_with_zero::<true>, steps::branch_elsewhere::<false, 0>)
+            }
+            Self::CompareWithZero(false) => {
+                threaded!(steps::compare_with_zero::<false>, steps::branch_elsewhere::<false, 0>)
+            }
             Self::Call(CallKind::Same) => threaded!(steps::call::<false>),
             Self::Call(CallKind::Exchanging) => threaded!(steps::call::<true>),
             Self::CallRegister => threaded!(steps::call_register),
@@ -258,9 +255,9 @@ fn data_and_branch(
                 $((Alu::$alu, Operand::$operand) => {
                     const ALU: usize = Alu::$alu as usize;
                     const OPERAND: usize = Operand::$operand as usize;
-                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS TAKEN => threaded!(
-                        data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS, TAKEN>,
-                        steps::branch_anyway::<BACKWARDS, { !TAKEN }, { key::SKIPPED }>
+                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS => threaded!(
+                        data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS>,
+                        steps::branch_elsewhere::<BACKWARDS, { key::SKIPPED }>
                     )), FIRST)
                 })*
                 _ => threaded!(node),
@@ -268,20 +265,6 @@ fn data_and_branch(
         };
     }
     by_operation!(Cmp Immediate Cmp Register Sub Immediate Tst Immediate)
-}
-
-fn compare_with_zero(zero: bool, taken: bool) -> StepFn<GraphCode> {
-    macro_rules! by_outcome {
-        ($($zero:literal $taken:literal)*) => {
-            match (zero, taken) {
-                $(($zero, $taken) => threaded!(
-                    steps::compare_with_zero::<$zero, $taken>,
-                    steps::branch_anyway::<false, { !$taken }, 0>
-                ),)*
-            }
-        };
-    }
-    by_outcome!(false false false true true false true true)
 }
 
 fn load(width: Width, form: AddressForm, last: LastOperand) -> StepFn<GraphCode> {

@@ -75,7 +75,7 @@ impl Draft {
             | Operation::Guard(_)
             | Operation::Expect(_)
             | Operation::Branch(_)
-            | Operation::CompareWithZero(..) => last,
+            | Operation::CompareWithZero(_) => last,
             _ => None,
         }
     }
@@ -261,7 +261,7 @@ mod tests {
         let [add, adc, and, cmp] =
             [Alu::Add, Alu::Adc, Alu::And, Alu::Cmp].map(|alu| sets(alu, immediate));
         let shift = sets(Alu::Mov, left);
-        let branch = Branch { condition: 0, backwards: false, taken: true };
+        let branch = Branch { condition: 0, backwards: false };
         let compares = Operation::DataAndBranch(Alu::Cmp, immediate, branch);
         let tests = Operation::DataAndBranch(Alu::Tst, immediate, branch);
         let add_only = plain(Alu::Add, immediate);

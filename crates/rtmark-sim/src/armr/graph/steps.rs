@@ -98,15 +98,22 @@ impl Operands {
         if key == self.key as u32 { Ok(()) } else { Err(key) }
     }
 
+    /// Returns whether the block continues at the target of its branch.
+    #[inline(always)]
+    const fn is_taken(&self) -> bool {
+        self.key as u32 & key::JUMPS != 0
+    }
+
     /// Trains the predictor with a branch. Returns whether the block continues. `SKIPPED` is the part of
     /// the key of a branch that is not taken.
     #[inline(always)]
-    fn branch<const BACKWARDS: bool, const TAKEN: bool, const SKIPPED: u32>(
+    fn branch<const BACKWARDS: bool, const SKIPPED: u32>(
         &self,
         pipeline: &mut Pipeline,
+        taken: bool,
     ) -> StepResult {
-        let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, TAKEN));
-        self.done(prediction | if TAKEN { key::JUMPS } else { SKIPPED })
+        let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, taken));
+        self.done(prediction | if taken { key::JUMPS } else { SKIPPED })
     }
 
     /// Branches to an address, with the instruction set in the lowest bit. Returns whether the block
@@ -169,38 +176,40 @@ pub const fn expect<const CONDITION: u8>(
     if arch.cpu.holds(CONDITION) { Ok(()) } else { Err(step.value) }
 }
 
-/// Executes a conditional branch, if it goes as expected.
+/// Executes a conditional branch if it goes as expected, which it does if a condition holds.
 #[inline(always)]
-pub fn branch<const CONDITION: u8, const BACKWARDS: bool, const TAKEN: bool>(
+pub fn branch<const CONDITION: u8, const BACKWARDS: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
 ) -> Option<StepResult> {
-    let is_expected = arch.cpu.holds(CONDITION) == TAKEN;
-    is_expected.then(|| step.branch::<BACKWARDS, TAKEN, { key::SKIPPED }>(pipeline))
+    let is_expected = arch.cpu.holds(CONDITION);
+    is_expected.then(|| step.branch::<BACKWARDS, { key::SKIPPED }>(pipeline, step.is_taken()))
 }
 
-/// Executes a branch that is taken or not. `SKIPPED` is the part of the key of one that is not.
-pub fn branch_anyway<const BACKWARDS: bool, const TAKEN: bool, const SKIPPED: u32>(
+/// Executes a branch that does not go as expected. `SKIPPED` is the part of the key of one that is not
+/// taken.
+pub fn branch_elsewhere<const BACKWARDS: bool, const SKIPPED: u32>(
     step: &Operands,
     _: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
 ) -> StepResult {
-    step.branch::<BACKWARDS, TAKEN, SKIPPED>(pipeline)
+    step.branch::<BACKWARDS, SKIPPED>(pipeline, !step.is_taken())
 }
 
-/// Executes CBZ, or CBNZ if `ZERO` is not set, if it goes as expected. They only branch forwards.
+/// Executes CBZ or CBNZ if it goes as expected: if the register is zero, or is not if `ZERO` is not set.
+/// They only branch forwards.
 #[inline(always)]
-pub fn compare_with_zero<const ZERO: bool, const TAKEN: bool>(
+pub fn compare_with_zero<const ZERO: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
 ) -> Option<StepResult> {
-    let is_expected = ((arch.cpu.get(step.b) == 0) == ZERO) == TAKEN;
-    is_expected.then(|| step.branch::<false, TAKEN, 0>(pipeline))
+    let is_expected = (arch.cpu.get(step.b) == 0) == ZERO;
+    is_expected.then(|| step.branch::<false, 0>(pipeline, step.is_taken()))
 }
 
 /// Executes BL, or BLX with an encoded target, which changes the instruction set.
@@ -244,7 +253,7 @@ pub fn return_if<const CONDITION: u8>(
 ) -> StepResult {
     let is_conditional = CONDITION < 14;
     if !arch.cpu.holds(CONDITION) {
-        return step.branch::<false, false, { key::SKIPPED }>(pipeline);
+        return step.branch::<false, { key::SKIPPED }>(pipeline, false);
     }
     let right = PredictionOutcome::Correct;
     let foreseen = !is_conditional || pipeline.foresee_fully(step.other, false, true) == right;
