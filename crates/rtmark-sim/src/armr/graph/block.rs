@@ -86,7 +86,7 @@ impl Forming<'_> {
         let Some(last) = self.drafts.last_mut() else { return false };
         let Some(operation) = last.operation.and_branch(branch) else { return false };
         last.operation = operation;
-        (last.operands.other, last.operands.key) = (node.place.pc, key);
+        last.operands.expect_branch(node.place.pc, key, key::SKIPPED);
         if let Some(point) = self.points.last_mut() {
             *point = self.at;
         }
@@ -178,7 +178,9 @@ impl Forming<'_> {
         };
         self.push(node, key, draft);
         if let Some(draft) = self.drafts.last_mut() {
-            draft.operands.other = place.pc;
+            // CBZ and CBNZ are unconditional.
+            let skipped = if it.op == Op::CompareBranch { 0 } else { key::SKIPPED };
+            draft.operands.expect_branch(place.pc, key, skipped);
         }
         true
     }
