@@ -152,13 +152,21 @@ impl Block {
         it_outcome: Option<ItOutcome>,
         rules: &Rules,
     ) -> Self {
-        let mut begin = NOWHERE;
+        // The positions of the next instruction, and of the last one.
+        let (mut begin, mut last) = (NOWHERE, NOWHERE);
         let first_instruction_span =
             slots.first().map_or(0, |micro| u32::from(micro.slot.size()) - 2);
         let outline = slots.into_iter().map(|micro| {
             let (slot, this) = (micro.slot, begin);
-            if matches!(micro.kind, Kind::Line | Kind::CheckPrediction) {
-                return ScheduledOp::new(micro, this);
+            match micro.kind {
+                Kind::Line | Kind::CheckPrediction => return ScheduledOp::new(micro, this),
+                Kind::CheckCondition => {
+                    return ScheduledOp::new(
+                        micro,
+                        SchedulePosition { offset: this.offset, ..last },
+                    );
+                }
+                _ => {}
             }
             begin.cycles += u32::from(slot.cost);
             begin.offset += i16::from(slot.size());
@@ -168,7 +176,8 @@ impl Block {
                 begin.cycles += u32::from(rules.refill + loaded);
                 begin.offset = micro.target().wrapping_sub(address) as i16;
             }
-            ScheduledOp::new(micro, SchedulePosition { cost: slot.cost, ..this })
+            last = SchedulePosition { cost: slot.cost, ..this };
+            ScheduledOp::new(micro, last)
         });
         let mut steps: Vec<ScheduledOp> = outline.collect();
         for (place, step) in steps.iter_mut().enumerate() {
@@ -352,7 +361,7 @@ impl ScheduledOp {
 
     /// Returns whether it executes or skips an instruction.
     const fn is_instruction(&self) -> bool {
-        !matches!(self.begin.kind, Kind::Line | Kind::CheckPrediction)
+        !matches!(self.begin.kind, Kind::Line) && !self.begin.kind.is_check()
     }
 
     /// Returns the micro-operation of the step.

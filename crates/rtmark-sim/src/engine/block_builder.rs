@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
 use crate::engine::code_cache::{ItOutcome, Page};
-use crate::engine::micro_op::{Kind, MicroOp};
+use crate::engine::micro_op::MicroOp;
 use crate::isa::{Group, Op, Slot};
 use crate::memory::pages::Window;
 use crate::state::State;
@@ -76,8 +76,7 @@ impl Window<Page> {
             let last = at.wrapping_add(u32::from(slot.size()) - 2);
             // Entering a block fetches its first instruction.
             if let Some(bytes) = line_bytes
-                && let Some(before) =
-                    slots.iter().rfind(|before| before.kind != Kind::CheckPrediction)
+                && let Some(before) = slots.iter().rfind(|before| !before.kind.is_check())
                 && if before.is_followed() {
                     (at ^ reached) & !(bytes - 1) != 0
                 } else {
@@ -100,28 +99,44 @@ impl Window<Page> {
         let (mut its, skip) = (Vec::new(), state.rules.skip);
         // ITSTATE after the last slot.
         let mut undecided = 0;
-        if let Some(ItOutcome { it, holds }) = it_outcome {
-            let group = self.it_block(state, address, it, reach)?;
-            let resolved = ResolvedItBlock::by(holds, group, skip);
-            for (slot, before) in resolved.slots {
-                next = push(&mut slots, slot);
-                // A fetch has the ITSTATE of its instruction.
-                its.resize(slots.len(), before);
+        // The instructions of an IT block that are next, and whether their condition is to hold.
+        let mut conditional = match it_outcome {
+            Some(ItOutcome { it, holds }) => {
+                Some((self.it_block(state, address, it, reach)?, holds))
             }
-            undecided = resolved.then;
-        }
-        while undecided == 0
-            && !has_ended(&slots)
-            && slots.len() < most
-            && unsure < most_unsure
-            && reach.covers(next)
-            && let Some(slot) = self.slot(state, next)
-            && slot.op != Op::Stop
-            && !state.predecoded.decoder.is_standalone(&slot)
-            && (slots.is_empty() || !slot.is_border())
-        {
+            None => None,
+        };
+        loop {
+            while let Some((group, holds)) = conditional.take() {
+                let resolved = ResolvedItBlock::by(holds, group, skip);
+                for (slot, before) in resolved.slots {
+                    next = push(&mut slots, slot);
+                    // A fetch has the ITSTATE of its instruction.
+                    its.resize(slots.len(), before);
+                }
+                let Some((_, it)) = resolved.rest.first() else { break };
+                if slots.len() >= most || unsure >= most_unsure {
+                    undecided = *it;
+                    break;
+                }
+                // An instruction that sets flags has decided the condition of the rest anew.
+                let holds = self.taken(next) >= 0;
+                unsure += usize::from(self.is_unsure(next));
+                slots.push(MicroOp::check_condition(*it, holds));
+                its.resize(slots.len(), *it);
+                conditional = Some((resolved.rest, holds));
+            }
+            let is_full = slots.len() >= most || unsure >= most_unsure;
+            if undecided != 0 || is_full || has_ended(&slots) || !reach.covers(next) {
+                break;
+            }
+            let Some(slot) = self.slot(state, next) else { break };
+            let is_border = !slots.is_empty() && slot.is_border();
+            if slot.op == Op::Stop || state.predecoded.decoder.is_standalone(&slot) || is_border {
+                break;
+            }
             if slot.op == Op::It || slot.op.group() == Group::Branch && slot.op != Op::B {
-                unsure += usize::from(self.taken(next).unsigned_abs() < SURE);
+                unsure += usize::from(self.is_unsure(next));
             }
             if slot.op != Op::It {
                 let followed = self.followed(state, next, &slot, reach, &mut returns);
@@ -139,18 +154,18 @@ impl Window<Page> {
             let holds = self.taken(next) >= 0;
             push(&mut slots, MicroOp::expected_it(slot, holds));
             its.resize(slots.len(), 0);
-            let resolved = ResolvedItBlock::by(holds, group, skip);
-            for (slot, before) in resolved.slots {
-                next = push(&mut slots, slot);
-                its.resize(slots.len(), before);
-            }
-            undecided = resolved.then;
+            conditional = Some((group, holds));
         }
         if undecided != 0 {
             its.push(undecided);
         }
         let line = (address - base) >> self.line_shift;
         (!slots.is_empty()).then(|| Block::new(address, line, slots, its, it_outcome, state.rules))
+    }
+
+    /// Returns whether the branch or IT at an address has no likely direction.
+    fn is_unsure(&mut self, address: u32) -> bool {
+        self.taken(address).unsigned_abs() < SURE
     }
 
     /// Returns how many more times the branch at an address was taken than not.
@@ -215,7 +230,7 @@ const SURE: u8 = 12;
 
 /// Returns whether no slot can follow the last instruction of `slots`.
 fn has_ended(slots: &[MicroOp]) -> bool {
-    slots.iter().rfind(|micro| micro.kind != Kind::CheckPrediction).is_some_and(MicroOp::ends_block)
+    slots.iter().rfind(|micro| !micro.kind.is_check()).is_some_and(MicroOp::ends_block)
 }
 
 /// The range of addresses that a block may contain.
@@ -238,26 +253,23 @@ const FAR: i32 = i16::MAX as i32 - 4;
 struct ResolvedItBlock {
     /// The slots, each with ITSTATE before it.
     slots: Vec<(MicroOp, u8)>,
-    /// ITSTATE after them: zero, unless the last one sets the flags that decide the rest of the IT
-    /// block.
-    then: u8,
+    /// The instructions left if the last of these sets the flags that decide them, each with ITSTATE
+    /// before it.
+    rest: Vec<(Slot, u8)>,
 }
 
 impl ResolvedItBlock {
     /// Decides `group` by whether the condition of its first instruction holds. A skipped
     /// instruction takes `skip` cycles.
-    fn by(holds: bool, group: Vec<(Slot, u8)>, skip: u8) -> Self {
+    fn by(holds: bool, mut group: Vec<(Slot, u8)>, skip: u8) -> Self {
         let first = group.first().map_or(0, |(_, it)| it >> 4);
-        let mut slots = Vec::with_capacity(group.len());
-        for (slot, it) in group {
-            let executes = (it >> 4 == first) == holds;
-            let micro = if executes { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) };
-            slots.push((micro, it));
-            let then = after_it(it);
-            if executes && slot.writes_flags() && then != 0 {
-                return Self { slots, then };
-            }
-        }
-        Self { slots, then: 0 }
+        let is_executed = |it: u8| (it >> 4 == first) == holds;
+        let decides = |(slot, it): &(Slot, u8)| is_executed(*it) && slot.writes_flags();
+        let count = group.iter().position(decides).map_or(group.len(), |at| at + 1);
+        let rest = group.split_off(count);
+        let resolve = |(slot, it): (Slot, u8)| {
+            (if is_executed(it) { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) }, it)
+        };
+        Self { slots: group.into_iter().map(resolve).collect(), rest }
     }
 }

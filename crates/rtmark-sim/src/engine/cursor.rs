@@ -174,10 +174,10 @@ impl<'a> Cursor<'a> {
         self.current.micro()
     }
 
-    /// Returns whether the current slot is an expected IT.
+    /// Returns whether the current slot expects a condition to hold or to fail.
     #[inline(always)]
-    pub fn is_expected_it(&self) -> bool {
-        self.current.begin.kind == Kind::ExpectedIt
+    pub const fn expects_condition(&self) -> bool {
+        self.current.begin.kind.expects_condition()
     }
 
     /// Returns the address and target of the predicted branch that ends the pass, if one does.
@@ -206,7 +206,7 @@ impl<'a> Cursor<'a> {
                 }
                 Kind::Followed => at < last || jumps,
                 Kind::Plain if slot.op.group() == Group::Branch => jumps,
-                Kind::ExpectedIt => (at < last) == (slot.aux == 1),
+                Kind::ExpectedIt | Kind::CheckCondition => (at < last) == (slot.aux == 1),
                 _ => return None,
             };
             let seen = if is_taken { BranchOutcome::Taken } else { BranchOutcome::NotTaken };

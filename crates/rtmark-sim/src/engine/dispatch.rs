@@ -15,7 +15,7 @@ use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::perform::{
-    CheckPrediction, ExpectedIt, FetchLine, Followed, Hop, If, Shifted, Skip,
+    CheckPrediction, ExpectedCondition, FetchLine, Followed, Hop, If, Shifted, Skip,
 };
 use crate::exec::{
     Ending, Executing, Flow, Operation, Outcome, Path, Paths, PerOperation, operations,
@@ -269,7 +269,7 @@ impl MicroOp {
                 Some(shift) => shifted(slot, shift),
             },
             Kind::Followed => followed(slot.op),
-            Kind::ExpectedIt => ExpectedIt::run::<OnFastPath>,
+            Kind::ExpectedIt | Kind::CheckCondition => ExpectedCondition::run::<OnFastPath>,
             Kind::If(condition) => conditional(condition),
             Kind::Hop => Hop::run::<OnFastPath>,
             Kind::Skip => Skip::run::<OnFastPath>,
@@ -352,7 +352,7 @@ macro_rules! both {
                 $((Kind::Followed, Op::$branch) => {
                     M::run_fused::<Followed<operations::$branch>>
                 })*
-                (Kind::ExpectedIt, _) => M::run_fused::<ExpectedIt>,
+                (Kind::ExpectedIt | Kind::CheckCondition, _) => M::run_fused::<ExpectedCondition>,
                 $((Kind::If($condition), _) => M::run_fused::<If<$condition>>,)*
                 _ => return None,
             })

@@ -26,12 +26,27 @@ pub enum Kind {
     Hop,
     /// An instruction of an IT block whose condition fails.
     Skip,
+    /// Executes nothing, but compares the condition of the rest of an IT block, after an instruction of it
+    /// that sets flags, with the expected one. `imm` and `aux` are those of an expected IT.
+    CheckCondition,
     /// Executes nothing, but compares the branch prediction for the preceding branch, at address
     /// `imm`, with where the block continues (`aux`).
     CheckPrediction,
     /// Executes nothing, but fetches: the next instruction enters another line of its memory. `imm`
     /// is the address of the instruction's last halfword, `aux` the line's number.
     Line,
+}
+
+impl Kind {
+    /// Returns whether it checks something after the preceding instruction, and executes none itself.
+    pub const fn is_check(self) -> bool {
+        matches!(self, Self::CheckCondition | Self::CheckPrediction)
+    }
+
+    /// Returns whether the pass continues only if a condition is as expected.
+    pub const fn expects_condition(self) -> bool {
+        matches!(self, Self::ExpectedIt | Self::CheckCondition)
+    }
 }
 
 /// A slot of a block: an instruction and how the block executes it.
@@ -62,6 +77,13 @@ impl MicroOp {
         let target = if self.is_followed() { self.target() } else { NOT_TAKEN };
         let slot = Slot { op: Op::Nop, extent: 0, cost: 0, imm: branch, aux: target, ..self.slot };
         Self { slot, kind: Kind::CheckPrediction }
+    }
+
+    /// Creates the slot after an instruction of an IT block that sets flags, which compares the condition
+    /// of the instructions left, in ITSTATE `it`, with the one that is expected to hold or to fail.
+    pub fn check_condition(it: u8, holds: bool) -> Self {
+        let slot = Slot { op: Op::Nop, imm: it.into(), cost: 0, ..Slot::undefined(0) };
+        Self { kind: Kind::CheckCondition, ..Self::expected_it(slot, holds) }
     }
 
     /// Wraps an instruction that is skipped.

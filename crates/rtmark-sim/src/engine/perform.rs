@@ -100,10 +100,10 @@ impl<O: Operation> Dispatched for Followed<O> {
     }
 }
 
-/// An IT with an expected outcome.
-pub enum ExpectedIt {}
+/// An IT with an expected outcome, or the check of such a condition within an IT block.
+pub enum ExpectedCondition {}
 
-impl Dispatched for ExpectedIt {
+impl Dispatched for ExpectedCondition {
     const PATHS: Paths = Paths::Fast;
 
     #[inline(always)]

@@ -63,8 +63,8 @@ impl State {
         let mut of_line = false;
         let mut count = 0;
         for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
-            if begin.kind == Kind::CheckPrediction {
-                // After a branch, before the next instruction enters.
+            if begin.kind.is_check() {
+                // After an instruction, before the next one enters.
                 (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
                 begin.count = count;
                 continue;

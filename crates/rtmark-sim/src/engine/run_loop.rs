@@ -197,7 +197,7 @@ impl CortexM {
                 point.pipe = point.pipe.taken();
             } else {
                 it = entry.it_after(&at);
-                if it != 0 && !at.is_expected_it() && at.next().is_some() {
+                if it != 0 && !at.expects_condition() && at.next().is_some() {
                     break;
                 }
             }

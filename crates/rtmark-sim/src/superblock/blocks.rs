@@ -10,7 +10,7 @@ pub struct Superblock<T: Threaded> {
     first: u32,
     last: u32,
     /// The function of the first step.
-    pub begin: StepFn<T>,
+    begin: StepFn<T>,
     /// The most cycles that its instructions may need.
     pub most: u32,
     pub condition: T::Condition,
@@ -46,9 +46,8 @@ impl BlockExit {
 /// The number of ways that are known, a power of two.
 const WAYS: usize = 1 << 13;
 
-/// The way from an exit to the block that follows, in one line of the host's cache.
+/// The way from an exit to the block that follows.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
 pub struct Way<P> {
     pub exit: BlockExit,
     /// The progress until then, counted from the beginning of the block that ended.
@@ -57,11 +56,26 @@ pub struct Way<P> {
     pub block: u32,
 }
 
+/// A way in one line of the host's cache, with copies of what leads to the first step of its block, so
+/// that this does not wait for the block.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct KnownWay<T: Threaded> {
+    way: Way<T::Point>,
+    first: u32,
+    begin: StepFn<T>,
+}
+
 /// A run that executes blocks.
 pub trait Runner<T: Threaded> {
-    /// Executes a block with the given steps. Returns the exit, or `None` if the block must not be
-    /// executed now.
-    fn execute(&mut self, block: &Superblock<T>, steps: &[ThreadedStep<T>]) -> Option<BlockExit>;
+    /// Executes a block with the given steps, by the function of the first one. Returns the exit, or
+    /// `None` if the block must not be executed now.
+    fn execute(
+        &mut self,
+        block: &Superblock<T>,
+        begin: StepFn<T>,
+        steps: &[ThreadedStep<T>],
+    ) -> Option<BlockExit>;
 
     /// Moves to a point, which is counted from the beginning of the block that was executed.
     fn advance(&mut self, point: &T::Point);
@@ -75,7 +89,7 @@ pub struct Blocks<T: Threaded> {
     /// The progress of a run before each step.
     points: Vec<T::Point>,
     /// A direct-mapped cache of the ways from exits.
-    ways: Vec<Way<T::Point>>,
+    ways: Vec<KnownWay<T>>,
 }
 
 impl<T: Threaded> Default for Blocks<T> {
@@ -148,24 +162,28 @@ impl<T: Threaded> Blocks<T> {
 
     /// Keeps a way.
     pub fn keep(&mut self, way: Way<T::Point>) {
+        let Some(&Superblock { first, begin, .. }) = self.get(way.block) else { return };
+        let known = KnownWay { way, first, begin };
         if self.ways.is_empty() {
             let exit = BlockExit { point: u32::MAX, key: LEAVE, target: 0 };
-            self.ways = vec![Way { exit, ..way }; WAYS];
+            self.ways = vec![KnownWay { way: Way { exit, ..way }, ..known }; WAYS];
         }
-        self.ways[way.exit.place()] = way;
+        self.ways[way.exit.place()] = known;
     }
 
     /// Executes a block, and those after it as long as the way to them is known. Returns the exit after
     /// which it is not, and its block; or `None` before a block that must not be executed.
     #[inline(always)]
     pub fn run(&self, mut number: u32, run: &mut impl Runner<T>) -> Option<(u32, BlockExit)> {
+        let Superblock { mut first, mut begin, .. } = *self.get(number)?;
         loop {
             let block = self.get(number)?;
-            let exit = run.execute(block, self.steps(block))?;
-            let way = self.ways.get(exit.place()).filter(|way| way.exit == exit);
-            let Some(way) = way else { return Some((number, exit)) };
-            run.advance(&way.point);
-            number = way.block;
+            let steps = self.steps.get(first as usize..block.last as usize)?;
+            let exit = run.execute(block, begin, steps)?;
+            let known = self.ways.get(exit.place()).filter(|known| known.way.exit == exit);
+            let Some(known) = known else { return Some((number, exit)) };
+            run.advance(&known.way.point);
+            (number, first, begin) = (known.way.block, known.first, known.begin);
         }
     }
 }

@@ -75,8 +75,8 @@ impl Exit {
 /// What a step did: `Ok` if the block continues, or the key of the exit.
 pub type StepResult = Result<(), u32>;
 
-/// Returns the function of steps that one function executes, or a second one where the first one returns
-/// `None`.
+/// Returns the function of steps that one function executes, and that a second one completes where the
+/// first one returns `None`.
 macro_rules! threaded {
     ($perform:expr) => {
         |registers, system, carry, rest| {
@@ -112,8 +112,8 @@ pub fn advance<'a, T: Threaded>(
     }
 }
 
-/// Executes the first step by `fast`, or by `slow` if that returns `None` and has changed nothing; and
-/// the steps after it if the block continues.
+/// Executes the first step by `fast`, and by `slow` what remains of it if that returns `None`; and the
+/// steps after it if the block continues.
 #[inline(always)]
 pub fn advance_or<'a, T: Threaded>(
     registers: &mut T::Registers,

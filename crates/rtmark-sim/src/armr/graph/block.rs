@@ -86,7 +86,7 @@ impl Forming<'_> {
         let Some(last) = self.drafts.last_mut() else { return false };
         let Some(operation) = last.operation.and_branch(branch) else { return false };
         last.operation = operation;
-        (last.operands.other, last.operands.key) = (node.place.pc, key);
+        last.operands.expect_branch(node.place.pc, key, key::SKIPPED);
         if let Some(point) = self.points.last_mut() {
             *point = self.at;
         }
@@ -156,17 +156,19 @@ impl Forming<'_> {
     /// whether it does.
     fn append_branch(&mut self, node: &Node, key: u16) -> bool {
         let (it, place) = (&node.it, &node.place);
+        let taken = u32::from(key) & key::JUMPS != 0;
         let draft = match it.op {
             Op::Branch if node.condition >= 14 => return key != ANY,
             Op::Branch if self.predicts_fully => {
-                let branch = Branch { condition: node.condition, backwards: place.backwards };
+                let condition = node.condition ^ u8::from(!taken);
+                let branch = Branch { condition, backwards: place.backwards };
                 if self.push_after_data(node, key, branch) {
                     return true;
                 }
                 Draft::with_value(Operation::Branch(branch), 0)
             }
             Op::CompareBranch if self.predicts_fully => {
-                Draft::new(Operation::CompareWithZero(it.a == 0), (0, it.n, 0), 0)
+                Draft::new(Operation::CompareWithZero((it.a == 0) == taken), (0, it.n, 0), 0)
             }
             Op::BranchLink if node.condition >= 14 && key != ANY => {
                 let kind = if it.a == 1 { CallKind::Exchanging } else { CallKind::Same };
@@ -176,7 +178,9 @@ impl Forming<'_> {
         };
         self.push(node, key, draft);
         if let Some(draft) = self.drafts.last_mut() {
-            draft.operands.other = place.pc;
+            // CBZ and CBNZ are unconditional.
+            let skipped = if it.op == Op::CompareBranch { 0 } else { key::SKIPPED };
+            draft.operands.expect_branch(place.pc, key, skipped);
         }
         true
     }

@@ -133,7 +133,7 @@ pub fn data<const ALU: usize, const OPERAND: usize, const SETS: bool, const LAST
     Ok(())
 }
 
-/// Executes an operation that sets the flags, and a branch that depends on them.
+/// Executes an operation that sets the flags, and a branch that depends on them if that goes as expected.
 #[inline(always)]
 pub fn data_and_branch<
     const ALU: usize,
@@ -146,8 +146,10 @@ pub fn data_and_branch<
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     carry: &mut Carry,
-) -> StepResult {
-    data::<ALU, OPERAND, true, LAST>(step, arch, pipeline, carry)?;
+) -> Option<StepResult> {
+    if let Err(key) = data::<ALU, OPERAND, true, LAST>(step, arch, pipeline, carry) {
+        return Some(Err(key));
+    }
     branch::<CONDITION, BACKWARDS>(step, arch, pipeline, carry)
 }
 

@@ -4,6 +4,7 @@ use super::access::{self, AddressForm};
 use super::data::{self, Operand};
 use super::steps::{self, GraphCode, guard, node};
 use crate::armr::isa::op::{Alu, Bits, Multiply, Narrow, Sign, Width};
+use crate::armr::timing::key;
 use crate::superblock::{LastOperand, StepFn, by_last, threaded};
 
 /// What a step does.
@@ -33,7 +34,7 @@ pub enum Operation {
     /// Continues only if a condition holds, and otherwise ends the block with the key in its value.
     Expect(u8),
     Branch(Branch),
-    /// CBZ, or CBNZ.
+    /// CBZ or CBNZ, with whether its register is expected to be zero.
     CompareWithZero(bool),
     /// BL, or BLX with an encoded target.
     Call(CallKind),
@@ -49,6 +50,7 @@ pub enum Operation {
 /// A conditional branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
+    /// The condition that holds if it goes as expected.
     pub condition: u8,
     pub backwards: bool,
 }
@@ -218,10 +220,17 @@ impl Operation {
                 by_condition!(condition, AT => threaded!(steps::expect::<AT>))
             }
             Self::Branch(branch) => {
-                by_branch!(branch, AT BACKWARDS => threaded!(steps::branch::<AT, BACKWARDS>))
+                by_branch!(branch, AT BACKWARDS => threaded!(
+                    steps::branch::<AT, BACKWARDS>,
+                    steps::branch_elsewhere::<BACKWARDS, { key::SKIPPED }>
+                ))
             }
-            Self::CompareWithZero(true) => threaded!(steps::compare_with_zero::<true>),
-            Self::CompareWithZero(false) => threaded!(steps::compare_with_zero::<false>),
+            Self::CompareWithZero(true) => {
+                threaded!(steps::compare_with_zero::<true>, steps::branch_elsewhere::<false, 0>)
+            }
+            Self::CompareWithZero(false) => {
+                threaded!(steps::compare_with_zero::<false>, steps::branch_elsewhere::<false, 0>)
+            }
             Self::Call(CallKind::Same) => threaded!(steps::call::<false>),
             Self::Call(CallKind::Exchanging) => threaded!(steps::call::<true>),
             Self::CallRegister => threaded!(steps::call_register),
@@ -246,9 +255,10 @@ fn data_and_branch(
                 $((Alu::$alu, Operand::$operand) => {
                     const ALU: usize = Alu::$alu as usize;
                     const OPERAND: usize = Operand::$operand as usize;
-                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS => {
-                        threaded!(data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS>)
-                    }), FIRST)
+                    by_last!(last, LAST => by_branch!(branch, AT BACKWARDS => threaded!(
+                        data::data_and_branch::<ALU, OPERAND, LAST, AT, BACKWARDS>,
+                        steps::branch_elsewhere::<BACKWARDS, { key::SKIPPED }>
+                    )), FIRST)
                 })*
                 _ => threaded!(node),
             }

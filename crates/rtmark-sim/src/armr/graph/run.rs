@@ -5,7 +5,9 @@ use super::steps::{Carry, GraphCode, Operands, RUN_NODE, VARIES};
 use super::{Graph, LEAVE, NONE, Node, NodeKey};
 use crate::armr::exec::Arch;
 use crate::armr::timing::{Pipeline, key};
-use crate::superblock::{BlockExit, END, Exit, Runner, Start, Superblock, ThreadedStep, Way};
+use crate::superblock::{
+    BlockExit, END, Exit, Runner, Start, StepFn, Superblock, ThreadedStep, Way,
+};
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,7 @@ impl Runner<GraphCode> for BlockRun<'_> {
     fn execute(
         &mut self,
         block: &Superblock<GraphCode>,
+        begin: StepFn<GraphCode>,
         steps: &[ThreadedStep<GraphCode>],
     ) -> Option<BlockExit> {
         let next = self.progress.next;
@@ -75,7 +78,7 @@ impl Runner<GraphCode> for BlockRun<'_> {
         if is_due || block.condition.seen != self.progress.seen {
             return None;
         }
-        let mut exit = (block.begin)(self.arch, self.pipeline, Carry::of(next), steps.iter());
+        let mut exit = begin(self.arch, self.pipeline, Carry::of(next), steps.iter());
         if exit.key() == RUN_NODE {
             exit = self.run_nodes(block, exit);
         }

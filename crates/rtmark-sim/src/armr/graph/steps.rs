@@ -64,7 +64,8 @@ pub struct Operands {
     pub b: u8,
     /// The second operand, or the index register of an address.
     pub c: u8,
-    /// The distance of a shift, another register, or by how much a list moves its base register.
+    /// The distance of a shift, another register, by how much a list moves its base register, or what is
+    /// expected of a branch.
     pub d: u8,
 }
 
@@ -98,17 +99,36 @@ impl Operands {
         if key == self.key as u32 { Ok(()) } else { Err(key) }
     }
 
-    /// Trains the predictor with a branch. Returns whether the block continues. `skipped` is the part of
-    /// the key of a branch that is not taken.
+    /// Sets the operands of a branch at an address, whose expected outcome has a key: `d` is, in bit 0,
+    /// whether it is taken, and in the bits above whether it is predicted taken, or [`NEITHER_WAY`].
+    /// `skipped` is the part of the key of a branch that is not taken.
+    pub fn expect_branch(&mut self, address: u32, key: u16, skipped: u32) {
+        let taken = u32::from(key) & key::JUMPS != 0;
+        let is = |outcome| u32::from(key) == key_of_branch(taken, outcome, skipped);
+        let predicted = if is(PredictionOutcome::Correct) {
+            u8::from(taken)
+        } else if is(PredictionOutcome::Mispredicted) {
+            u8::from(!taken)
+        } else {
+            NEITHER_WAY
+        };
+        (self.other, self.key, self.d) = (address, key, predicted << 1 | u8::from(taken));
+    }
+
+    /// Trains the predictor with a branch, which is taken if it is expected to be. Returns whether it
+    /// was also predicted as expected. `SKIPPED` is the part of the key of one that is not taken.
     #[inline(always)]
-    fn branch<const BACKWARDS: bool>(
+    fn branch<const BACKWARDS: bool, const SKIPPED: u32>(
         &self,
         pipeline: &mut Pipeline,
-        taken: bool,
-        skipped: u32,
     ) -> StepResult {
-        let prediction = key::prediction(pipeline.foresee_fully(self.other, BACKWARDS, taken));
-        self.done(prediction | if taken { key::JUMPS } else { skipped })
+        let taken = self.d & 1 != 0;
+        let outcome = pipeline.foresee_fully(self.other, BACKWARDS, taken);
+        let predicted = (outcome == PredictionOutcome::Correct) == taken;
+        if u8::from(predicted) == self.d >> 1 {
+            return Ok(());
+        }
+        Err(key_of_branch(taken, outcome, SKIPPED))
     }
 
     /// Branches to an address, with the instruction set in the lowest bit. Returns whether the block
@@ -129,6 +149,15 @@ impl Operands {
     }
 }
 
+/// What is expected of the prediction of a branch after which its block ends in any case.
+const NEITHER_WAY: u8 = 2;
+
+/// Returns the key of a branch's outcome. `skipped` is part of that of one that is not taken.
+#[inline(always)]
+const fn key_of_branch(taken: bool, outcome: PredictionOutcome, skipped: u32) -> u32 {
+    key::prediction(outcome) | if taken { key::JUMPS } else { skipped }
+}
+
 /// Executes the steps after a guard: all of them if the condition holds, or without those that it
 /// guards.
 #[inline(always)]
@@ -138,12 +167,10 @@ pub fn guard<const CONDITION: u8>(
     carry: Carry,
     mut rest: Iter<'_, ThreadedStep<GraphCode>>,
 ) -> Exit {
-    let Some(mut last) = rest.next() else { return Exit::new(0, LEAVE) };
-    if !arch.cpu.holds(CONDITION) {
-        for _ in 0..last.operands.value {
-            last = rest.next().unwrap_or(last);
-        }
-    }
+    let Some(guard) = rest.as_slice().first() else { return Exit::new(0, LEAVE) };
+    // Computed rather than branched on, since conditions are often hard to predict for the host.
+    let skipped = if arch.cpu.holds(CONDITION) { 0 } else { guard.operands.value as usize };
+    let Some(last) = rest.nth(skipped) else { return Exit::new(0, LEAVE) };
     (last.next)(arch, pipeline, carry, rest)
 }
 
@@ -173,26 +200,41 @@ pub const fn expect<const CONDITION: u8>(
     if arch.cpu.holds(CONDITION) { Ok(()) } else { Err(step.value) }
 }
 
-/// Executes a conditional branch.
+/// Executes a conditional branch if it goes as expected, which it does if a condition holds.
 #[inline(always)]
 pub fn branch<const CONDITION: u8, const BACKWARDS: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> StepResult {
-    step.branch::<BACKWARDS>(pipeline, arch.cpu.holds(CONDITION), key::SKIPPED)
+) -> Option<StepResult> {
+    let is_expected = arch.cpu.holds(CONDITION);
+    is_expected.then(|| step.branch::<BACKWARDS, { key::SKIPPED }>(pipeline))
 }
 
-/// Executes CBZ, or CBNZ if `ZERO` is not set. They only branch forwards.
+/// Executes a branch that does not go as expected. `SKIPPED` is the part of the key of one that is not
+/// taken.
+pub fn branch_elsewhere<const BACKWARDS: bool, const SKIPPED: u32>(
+    step: &Operands,
+    _: &mut Arch,
+    pipeline: &mut Pipeline,
+    _: &mut Carry,
+) -> StepResult {
+    let taken = step.d & 1 == 0;
+    Err(key_of_branch(taken, pipeline.foresee_fully(step.other, BACKWARDS, taken), SKIPPED))
+}
+
+/// Executes CBZ or CBNZ if it goes as expected: if the register is zero, or is not if `ZERO` is not set.
+/// They only branch forwards.
 #[inline(always)]
 pub fn compare_with_zero<const ZERO: bool>(
     step: &Operands,
     arch: &mut Arch,
     pipeline: &mut Pipeline,
     _: &mut Carry,
-) -> StepResult {
-    step.branch::<false>(pipeline, (arch.cpu.get(step.b) == 0) == ZERO, 0)
+) -> Option<StepResult> {
+    let is_expected = (arch.cpu.get(step.b) == 0) == ZERO;
+    is_expected.then(|| step.branch::<false, 0>(pipeline))
 }
 
 /// Executes BL, or BLX with an encoded target, which changes the instruction set.
@@ -236,7 +278,8 @@ pub fn return_if<const CONDITION: u8>(
 ) -> StepResult {
     let is_conditional = CONDITION < 14;
     if !arch.cpu.holds(CONDITION) {
-        return step.branch::<false>(pipeline, false, key::SKIPPED);
+        let outcome = pipeline.foresee_fully(step.other, false, false);
+        return step.done(key_of_branch(false, outcome, key::SKIPPED));
     }
     let right = PredictionOutcome::Correct;
     let foreseen = !is_conditional || pipeline.foresee_fully(step.other, false, true) == right;

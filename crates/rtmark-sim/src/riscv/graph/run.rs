@@ -4,7 +4,7 @@ use super::steps::{GraphCode, Point};
 use super::{Graph, NONE};
 use crate::riscv::hart::Hart;
 use crate::riscv::system::System;
-use crate::superblock::{BlockExit, END, LEAVE, Runner, Superblock, ThreadedStep, Way};
+use crate::superblock::{BlockExit, END, LEAVE, Runner, StepFn, Superblock, ThreadedStep, Way};
 
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
@@ -54,12 +54,13 @@ impl Runner<GraphCode> for BlockRun<'_> {
     fn execute(
         &mut self,
         block: &Superblock<GraphCode>,
+        begin: StepFn<GraphCode>,
         steps: &[ThreadedStep<GraphCode>],
     ) -> Option<BlockExit> {
         if self.progress.cycle + u64::from(block.most) > self.horizon {
             return None;
         }
-        let exit = (block.begin)(self.hart, self.system, 0, steps.iter());
+        let exit = begin(self.hart, self.system, 0, steps.iter());
         Some(block.exit(exit.left(), exit.key(), 0))
     }
 
