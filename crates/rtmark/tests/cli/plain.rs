@@ -123,7 +123,7 @@ fn a_closed_stdout_is_an_error() {
         let script = format!("exec \"$0\" {arguments} >&-");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_rtmark")]);
         let result = CommandResult::from(shell.output().expect("a shell"));
-        result.assert_error(1, &["stdout", "Bad file descriptor"]);
+        result.assert_error(1, &["output failed", "Bad file descriptor"]);
     }
     // Who wants no output says so otherwise.
     let mut quiet = std::process::Command::new(env!("CARGO_BIN_EXE_rtmark"));
