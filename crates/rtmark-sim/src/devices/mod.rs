@@ -11,6 +11,7 @@
 
 mod access;
 mod console;
+mod core_clock;
 mod counter;
 mod exti;
 mod io_bank;
@@ -35,6 +36,8 @@ use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
 pub use console::Console;
+use core_clock::CoreClock;
+pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
 use nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
@@ -86,6 +89,10 @@ pub struct Effects {
     pub scaled: [Option<u64>; CLOCKS],
     /// The access time of a memory has changed.
     pub memory_changed: bool,
+    /// A register of a block that follows rules has been written.
+    pub registers_written: bool,
+    /// The core's clock has another frequency from now on.
+    pub clock_changed: bool,
     /// The write started something that has no model.
     pub without_model: bool,
     /// The effects on flash memories, which are numbered as in the soc file.
@@ -191,6 +198,10 @@ trait DeviceModel {
         None
     }
 
+    /// Called when the core's clock has changed: counts that are fixed in real time take other cycles from
+    /// now on.
+    fn core_clock_changed(&mut self, _now: u64, _ratio: ClockRatio) {}
+
     /// Drives a pin from outside; the pin may belong to another device.
     fn drive(&mut self, _pin: &str, _drive: &Drive) {}
 
@@ -232,6 +243,8 @@ pub struct AttachedDevice {
     /// Additional cycles of a read and of a write; negative on an I/O port.
     extra_cycles: [i16; 2],
     slow_read: Option<SlowRead>,
+    /// The core's clock depends on its registers.
+    sets_clock: bool,
 }
 
 impl AttachedDevice {
@@ -292,7 +305,7 @@ pub struct Devices {
     pub attached: Vec<AttachedDevice>,
     /// The earliest cycle in which one of them is due.
     pub next: u64,
-    core: Hertz,
+    clock: CoreClock,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
@@ -387,6 +400,23 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     }
 }
 
+/// Returns the position of the device at an address.
+fn find(attached: &[AttachedDevice], address: u32) -> Option<usize> {
+    let after = attached.partition_point(|attached| attached.base <= address);
+    let at = after.checked_sub(1)?;
+    (address - attached[at].base < attached[at].size).then_some(at)
+}
+
+/// Returns the value of the register at an address, in a block that follows rules; elsewhere 0.
+fn held(attached: &[AttachedDevice], address: u32) -> u32 {
+    find(attached, address).map_or(0, |at| match &attached[at] {
+        AttachedDevice { base, device: Device::Registers(registers), .. } => {
+            registers.value(address - base)
+        }
+        _ => 0,
+    })
+}
+
 impl Devices {
     pub fn new(soc: &Soc) -> Self {
         let mut attached: Vec<_> = soc
@@ -406,13 +436,21 @@ impl Devices {
                 extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
                     .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
                 slow_read: peripheral.slow_read,
+                sets_clock: false,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);
+        let clock = CoreClock::new(soc, |address| held(&attached, address));
+        for attached in &mut attached {
+            let addresses = attached.base..attached.base + attached.size;
+            attached.sets_clock = clock.reads(addresses);
+            let ratio = ClockRatio { core: clock.history.clock(), divisor: 1 };
+            each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
+        }
         Self {
             attached,
             next: u64::MAX,
-            core: soc.clock,
+            clock,
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -448,12 +486,53 @@ impl Devices {
         }
     }
 
-    /// Drives a pin from outside.
+    /// Drives a pin from outside. The changes' cycles are of the clock after reset: if that changes, they keep
+    /// their times.
     pub fn drive(&mut self, pin: &str, drive: Drive) {
+        self.apply_drive(pin, &drive);
+        self.drives.insert(pin.to_owned(), drive);
+    }
+
+    fn apply_drive(&mut self, pin: &str, drive: &Drive) {
+        let drive = drive.on_clock(&self.clock.history);
         for attached in &mut self.attached {
             each!(&mut attached.device, it => it.drive(pin, &drive));
         }
-        self.drives.insert(pin.to_owned(), drive);
+    }
+
+    /// Returns the frequencies that the core has had since reset.
+    pub const fn clock_history(&self) -> &ClockHistory {
+        &self.clock.history
+    }
+
+    /// Returns why the core's clock is not known, if it is not.
+    pub fn unknown_clock(&self) -> Option<&UnknownClock> {
+        self.clock.unknown.as_deref()
+    }
+
+    /// Makes the core's clock follow the registers after one of them was written. Returns whether it has
+    /// changed.
+    fn follow_clock_registers(&mut self, now: u64) -> bool {
+        let attached = &self.attached;
+        if !self.clock.follow(now, |address| held(attached, address)) {
+            return false;
+        }
+        for at in 0..self.attached.len() {
+            let ratio = self.ratio(at);
+            let attached = &mut self.attached[at];
+            each!(&mut attached.device, it => it.core_clock_changed(now, ratio));
+        }
+        for (pin, drive) in self.drives.clone() {
+            self.apply_drive(&pin, &drive);
+        }
+        for at in 0..self.attached.len() {
+            let due = self.attached[at].next_date(self.ratio(at)).filter(|due| *due > now);
+            // What is due already is still to be processed.
+            let attached = &mut self.attached[at];
+            attached.due = attached.due.filter(|due| *due <= now).or(due);
+        }
+        self.next = self.attached.iter().filter_map(|it| it.due).min().unwrap_or(u64::MAX);
+        true
     }
 
     /// Connects lines of EXTI to other ports. Returns the positions of the devices concerned.
@@ -521,13 +600,14 @@ impl Devices {
     }
 
     pub fn find(&self, address: u32) -> Option<usize> {
-        let after = self.attached.partition_point(|attached| attached.base <= address);
-        let at = after.checked_sub(1)?;
-        (address - self.attached[at].base < self.attached[at].size).then_some(at)
+        find(&self.attached, address)
     }
 
     pub fn ratio(&self, at: usize) -> ClockRatio {
-        ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
+        ClockRatio {
+            core: self.clock.history.clock(),
+            divisor: self.divisors[self.attached[at].clock as usize],
+        }
     }
 
     /// Takes over a device's outputs and the cycle in which it is next due.
