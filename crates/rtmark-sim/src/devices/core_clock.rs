@@ -96,9 +96,9 @@ impl ClockHistory {
         u64::try_from(time).map_or(Nanoseconds::MAX, Nanoseconds)
     }
 
-    /// Returns the time from reset to a cycle, rounded down.
-    pub(crate) fn elapsed_at(&self, cycle: u64) -> Duration {
-        let time = self.picoseconds_at(Cycles(cycle)) / NANOSECOND;
+    /// Returns the time from reset to a cycle, rounded down to nanoseconds.
+    pub fn elapsed_at(&self, cycle: Cycles) -> Duration {
+        let time = self.picoseconds_at(cycle) / NANOSECOND;
         u64::try_from(time).map_or(Duration::MAX, Duration::from_nanos)
     }
 

@@ -10,6 +10,8 @@
 
 use std::time::Duration;
 
+use rtmark_units::Cycles;
+
 use crate::state::stop::ExitStatus;
 use crate::state::{FileCalls, State};
 
@@ -167,7 +169,7 @@ impl State {
 
     /// Returns the time since reset.
     fn elapsed(&self) -> Duration {
-        self.devices.clock_history().elapsed_at(self.cycles)
+        self.devices.clock_history().elapsed_at(Cycles(self.cycles))
     }
 
     /// Returns whether the call that R0 and R1 describe concerns a file rather than the console.

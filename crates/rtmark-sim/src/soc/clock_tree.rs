@@ -248,7 +248,7 @@ impl ClockTree {
         self.clocks.iter().flat_map(ClockNode::fields).map(|field| field.address)
     }
 
-    /// Returns whether the core's frequency depends on the board's crystal, if one is selected.
+    /// Returns whether the core's clock may derive from the board's crystal.
     pub fn has_crystal(&self) -> bool {
         self.clocks.iter().any(|clock| clock.crystal_hz.is_some())
     }

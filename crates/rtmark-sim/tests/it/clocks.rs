@@ -256,9 +256,7 @@ fn time_is_the_same_however_the_program_runs() {
     let mut stepped = machine.clone();
     let mut observed = machine.clone();
     machine.run(end);
-    while stepped.cycles() < end {
-        stepped.step(end).expect("a step");
-    }
+    while stepped.step(end).is_ok() {}
     observed.run_observed(end, &mut Nothing);
     let history = machine.clock_history();
     assert_eq!(history, stepped.clock_history());
