@@ -3,6 +3,7 @@
 //! The clock registers determine it where the soc has a clock tree, otherwise what the program itself
 //! states, otherwise the soc's file. This module decides which, and says what a user should know of it.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use rtmark_sim::{ClockControl, ClockHistory, ClockOperand, ClockTree, Image, Machine};
@@ -34,6 +35,9 @@ impl RunLimit {
 
     /// Runs up to the limit. `run` runs up to a cycle; it is called again where the clock has become faster.
     /// Where it becomes slower, the run is longer than the time by what is left at that moment, at most.
+    ///
+    /// # Errors
+    /// Those of `run`.
     pub fn run<'a, E>(
         self,
         session: &mut Session<'a>,
@@ -178,13 +182,10 @@ impl RunClock {
         let mut text = changes.next().map_or_else(String::new, |first| first.clock.to_string());
         let more = changes.len().saturating_sub(SHOWN);
         for change in changes.take(SHOWN) {
-            text.push_str(&format!(", then {} from cycle {}", change.clock, change.cycle.0));
+            let _ = write!(text, ", then {} from cycle {}", change.clock, change.cycle.0);
         }
         if more > 0 {
-            text.push_str(&format!(
-                ", and {more} more changes, the last to {}",
-                self.history.clock()
-            ));
+            let _ = write!(text, ", and {more} more changes, the last to {}", self.history.clock());
         }
         text
     }

@@ -82,7 +82,7 @@ impl SocFile {
         let clocks = vec![toml::Value::from(node)];
         let tree = [("core".to_owned(), core), ("clock".to_owned(), clocks.into())];
         soc.insert("clock_tree".to_owned(), toml::Table::from_iter(tree).into());
-        self.from_changed(&soc)
+        self.changed(&soc)
     }
 
     /// Returns the same soc with another crystal. `None` if its clock tree has no crystal.
@@ -92,15 +92,15 @@ impl SocFile {
     pub fn with_crystal(&self, crystal: Hertz) -> Result<Option<Self>, FileError> {
         let mut soc: toml::Table = self.text.parse().unwrap_or_default();
         let clocks = soc.get_mut("clock_tree").and_then(|tree| tree.get_mut("clock"));
-        let clocks = clocks.and_then(toml::Value::as_array_mut).into_iter().flatten();
-        let Some(found) = clocks.filter_map(|clock| clock.get_mut("crystal_hz")).next() else {
+        let mut clocks = clocks.and_then(toml::Value::as_array_mut).into_iter().flatten();
+        let Some(found) = clocks.find_map(|clock| clock.get_mut("crystal_hz")) else {
             return Ok(None);
         };
         *found = i64::from(crystal.0).into();
-        self.from_changed(&soc).map(Some)
+        self.changed(&soc).map(Some)
     }
 
-    fn from_changed(&self, soc: &toml::Table) -> Result<Self, FileError> {
+    fn changed(&self, soc: &toml::Table) -> Result<Self, FileError> {
         from_text(&self.origin, &soc.to_string())
     }
 

@@ -5,7 +5,7 @@ mod reader;
 mod support;
 
 use reader::{Event, events};
-use rtmark_sim::{CoreKind, Cycles, Image, Machine};
+use rtmark_sim::{ClockHistory, CoreKind, Cycles, Image, Machine};
 use rtmark_trace::{Recorder, SpanProbe, Tasks};
 use rtmark_units::Hertz;
 use support::*;

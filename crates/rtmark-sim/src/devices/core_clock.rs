@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rtmark_units::{Cycles, Hertz, Nanoseconds};
 
+use super::{AttachedDevice, Device, DeviceModel as _, Devices, Drive, each, find};
 use crate::soc::{ClockControl, ClockTree, Soc};
 
 /// The most changes that a history keeps apart. Of a program that changes its clock more often, later
@@ -206,6 +207,67 @@ impl CoreClock {
                 false
             }
         }
+    }
+}
+
+/// Returns the value of the register at an address, in a block that follows rules; elsewhere 0.
+pub fn held(attached: &[AttachedDevice], address: u32) -> u32 {
+    find(attached, address).map_or(0, |at| match &attached[at] {
+        AttachedDevice { base, device: Device::Registers(registers), .. } => {
+            registers.value(address - base)
+        }
+        _ => 0,
+    })
+}
+
+impl Devices {
+    /// Drives a pin from outside. The changes' cycles are of the clock after reset: if that changes, they keep
+    /// their times.
+    pub fn drive(&mut self, pin: &str, drive: Drive) {
+        self.apply_drive(pin, &drive);
+        self.drives.insert(pin.to_owned(), drive);
+    }
+
+    fn apply_drive(&mut self, pin: &str, drive: &Drive) {
+        let drive = drive.on_clock(&self.clock.history);
+        for attached in &mut self.attached {
+            each!(&mut attached.device, it => it.drive(pin, &drive));
+        }
+    }
+
+    /// Returns the frequencies that the core has had since reset.
+    pub const fn clock_history(&self) -> &ClockHistory {
+        &self.clock.history
+    }
+
+    /// Returns why the core's clock is not known, if it is not.
+    pub fn unknown_clock(&self) -> Option<&UnknownClock> {
+        self.clock.unknown.as_deref()
+    }
+
+    /// Makes the core's clock follow the registers after one of them was written. Returns whether it has
+    /// changed.
+    pub(super) fn follow_clock_registers(&mut self, now: u64) -> bool {
+        let attached = &self.attached;
+        if !self.clock.follow(now, |address| held(attached, address)) {
+            return false;
+        }
+        for at in 0..self.attached.len() {
+            let ratio = self.ratio(at);
+            let attached = &mut self.attached[at];
+            each!(&mut attached.device, it => it.core_clock_changed(now, ratio));
+        }
+        for (pin, drive) in self.drives.clone() {
+            self.apply_drive(&pin, &drive);
+        }
+        for at in 0..self.attached.len() {
+            let due = self.attached[at].next_date(self.ratio(at)).filter(|due| *due > now);
+            // What is due already is still to be processed.
+            let attached = &mut self.attached[at];
+            attached.due = attached.due.filter(|due| *due <= now).or(due);
+        }
+        self.next = self.attached.iter().filter_map(|it| it.due).min().unwrap_or(u64::MAX);
+        true
     }
 }
 

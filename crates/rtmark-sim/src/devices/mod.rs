@@ -36,8 +36,8 @@ use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
 pub use console::Console;
-use core_clock::CoreClock;
 pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
+use core_clock::{CoreClock, held};
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
 use nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
@@ -407,16 +407,6 @@ fn find(attached: &[AttachedDevice], address: u32) -> Option<usize> {
     (address - attached[at].base < attached[at].size).then_some(at)
 }
 
-/// Returns the value of the register at an address, in a block that follows rules; elsewhere 0.
-fn held(attached: &[AttachedDevice], address: u32) -> u32 {
-    find(attached, address).map_or(0, |at| match &attached[at] {
-        AttachedDevice { base, device: Device::Registers(registers), .. } => {
-            registers.value(address - base)
-        }
-        _ => 0,
-    })
-}
-
 impl Devices {
     pub fn new(soc: &Soc) -> Self {
         let mut attached: Vec<_> = soc
@@ -484,55 +474,6 @@ impl Devices {
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);
         }
-    }
-
-    /// Drives a pin from outside. The changes' cycles are of the clock after reset: if that changes, they keep
-    /// their times.
-    pub fn drive(&mut self, pin: &str, drive: Drive) {
-        self.apply_drive(pin, &drive);
-        self.drives.insert(pin.to_owned(), drive);
-    }
-
-    fn apply_drive(&mut self, pin: &str, drive: &Drive) {
-        let drive = drive.on_clock(&self.clock.history);
-        for attached in &mut self.attached {
-            each!(&mut attached.device, it => it.drive(pin, &drive));
-        }
-    }
-
-    /// Returns the frequencies that the core has had since reset.
-    pub const fn clock_history(&self) -> &ClockHistory {
-        &self.clock.history
-    }
-
-    /// Returns why the core's clock is not known, if it is not.
-    pub fn unknown_clock(&self) -> Option<&UnknownClock> {
-        self.clock.unknown.as_deref()
-    }
-
-    /// Makes the core's clock follow the registers after one of them was written. Returns whether it has
-    /// changed.
-    fn follow_clock_registers(&mut self, now: u64) -> bool {
-        let attached = &self.attached;
-        if !self.clock.follow(now, |address| held(attached, address)) {
-            return false;
-        }
-        for at in 0..self.attached.len() {
-            let ratio = self.ratio(at);
-            let attached = &mut self.attached[at];
-            each!(&mut attached.device, it => it.core_clock_changed(now, ratio));
-        }
-        for (pin, drive) in self.drives.clone() {
-            self.apply_drive(&pin, &drive);
-        }
-        for at in 0..self.attached.len() {
-            let due = self.attached[at].next_date(self.ratio(at)).filter(|due| *due > now);
-            // What is due already is still to be processed.
-            let attached = &mut self.attached[at];
-            attached.due = attached.due.filter(|due| *due <= now).or(due);
-        }
-        self.next = self.attached.iter().filter_map(|it| it.due).min().unwrap_or(u64::MAX);
-        true
     }
 
     /// Connects lines of EXTI to other ports. Returns the positions of the devices concerned.

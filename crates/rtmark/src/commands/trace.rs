@@ -87,7 +87,7 @@ impl Arguments {
             let records = subject.records()?;
             let start = subject.machine(&records)?;
             let window = self.window.unwrap_or(Window { from: 0, to: budget });
-            self.record(subject, &records, start, window)
+            Self::record(subject, &records, start, window)
         };
         if let Stop::Internal(error) = &recorded.stop {
             return Err(
@@ -182,7 +182,7 @@ impl Arguments {
             from: witness.point.saturating_sub(self.around),
             to: witness.served.saturating_add(self.around),
         };
-        let mut recorded = self.record(subject, &subject.records()?, machine, window);
+        let mut recorded = Self::record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
         let cause = |held| held_by(held, &names);
@@ -213,7 +213,6 @@ struct RecordedRun {
 impl Arguments {
     /// Runs a machine to the end of the window, and records the window's timeline.
     fn record(
-        &self,
         subject: &Subject,
         records: &[Record],
         mut machine: Machine,
