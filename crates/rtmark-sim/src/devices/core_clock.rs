@@ -3,8 +3,8 @@
 //! Time is not simulated: it follows from the cycles, and from the frequencies that the core had. A
 //! [`ClockHistory`] keeps these.
 
+use core::time::Duration;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rtmark_units::{Cycles, Hertz, Nanoseconds};
 

@@ -8,7 +8,7 @@
 //!
 //! [`Stop::HostCall`]: crate::Stop::HostCall
 
-use std::time::Duration;
+use core::time::Duration;
 
 use rtmark_units::Cycles;
 
