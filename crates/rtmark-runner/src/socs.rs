@@ -1,7 +1,7 @@
 //! The socs built into this program, and those that users provide as files.
 
-use rtmark_firmware::sha256;
-use rtmark_sim::Soc;
+use rtmark_firmware::{probes, sha256};
+use rtmark_sim::{ClockControl, Image, Soc};
 use rtmark_units::Hertz;
 
 use crate::description_file::{self, DescriptionFile, FileError, FileKind};
@@ -68,14 +68,55 @@ impl DescriptionFile for SocFile {
 }
 
 impl SocFile {
-    /// Returns the same soc with another clock of its core.
+    /// Returns the same soc with another clock of its core, which no register changes.
     ///
     /// # Errors
     /// When a soc cannot have that clock.
     pub fn at_clock(&self, clock: Hertz) -> Result<Self, FileError> {
+        let hertz = toml::Value::from(i64::from(clock.0));
         let mut soc: toml::Table = self.text.parse().unwrap_or_default();
-        soc.insert("clock_hz".to_owned(), i64::from(clock.0).into());
+        soc.insert("clock_hz".to_owned(), hertz.clone());
+        let core = toml::Value::from("the given clock");
+        let node =
+            toml::Table::from_iter([("name".to_owned(), core.clone()), ("hz".to_owned(), hertz)]);
+        let clocks = vec![toml::Value::from(node)];
+        let tree = [("core".to_owned(), core), ("clock".to_owned(), clocks.into())];
+        soc.insert("clock_tree".to_owned(), toml::Table::from_iter(tree).into());
+        self.changed(&soc)
+    }
+
+    /// Returns the same soc with another crystal. `None` if its clock tree has no crystal.
+    ///
+    /// # Errors
+    /// When a soc cannot have that crystal.
+    pub fn with_crystal(&self, crystal: Hertz) -> Result<Option<Self>, FileError> {
+        let mut soc: toml::Table = self.text.parse().unwrap_or_default();
+        let clocks = soc.get_mut("clock_tree").and_then(|tree| tree.get_mut("clock"));
+        let mut clocks = clocks.and_then(toml::Value::as_array_mut).into_iter().flatten();
+        let Some(found) = clocks.find_map(|clock| clock.get_mut("crystal_hz")) else {
+            return Ok(None);
+        };
+        *found = i64::from(crystal.0).into();
+        self.changed(&soc).map(Some)
+    }
+
+    fn changed(&self, soc: &toml::Table) -> Result<Self, FileError> {
         from_text(&self.origin, &soc.to_string())
+    }
+
+    /// Returns the soc for running an image. The core's clock follows the registers, except for rtmark's own
+    /// images: these are built for the soc's clock and program no PLL.
+    #[must_use]
+    pub fn for_image(&self, image: &Image) -> Self {
+        let is_own = image.section(probes::SECTION).is_some();
+        let clock_control = if is_own { ClockControl::Fixed } else { ClockControl::Registers };
+        Self { soc: Soc { clock_control, ..self.soc.clone() }, ..self.clone() }
+    }
+
+    /// Returns the same soc, whose times are of another clock. What its core's clock follows is unchanged.
+    #[must_use]
+    pub fn timed_at(&self, clock: Hertz) -> Self {
+        Self { soc: Soc { clock, ..self.soc.clone() }, ..self.clone() }
     }
 }
 

@@ -74,14 +74,17 @@ mod superblock;
 mod timing;
 
 pub use debug::{Access, AccessKind, Advance, Bound, Elapsed, Instruction, TrialOutcome};
-pub use devices::{Level, PinChange, Strictness, Unmodelled};
+pub use devices::{
+    ClockChange, ClockHistory, Level, PinChange, Strictness, UnknownClock, Unmodelled,
+};
 pub use host::Host;
 pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
 pub use machine::{LandmarkObserver, Machine, Observer, UnknownPin, UnknownUart};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
-    Act, ActHow, BusMatrix, Contents, Control, CoreKind, EnableHow, Erase, Follow, FollowHow,
+    Act, ActHow, BusMatrix, ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode,
+    ClockOperand, ClockTree, Contents, Control, CoreKind, EnableHow, Erase, Follow, FollowHow,
     Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
     PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale, SlowRead, Soc,
     SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,

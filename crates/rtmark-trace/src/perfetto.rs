@@ -1,7 +1,8 @@
 //! A timeline as Perfetto's protobuf.
 
 use prost::Message as _;
-use rtmark_units::Hertz;
+use rtmark_sim::ClockHistory;
+use rtmark_units::Cycles;
 
 use crate::schema::{
     ChildOrdering, DebugAnnotation, Kind, STATE_CLEARED, Trace, TracePacket, TrackDescriptor,
@@ -16,8 +17,8 @@ const FIRST_TRACK: u64 = 100;
 
 impl Timeline {
     /// Returns the bytes of a Perfetto trace: a track with this name, and below it all others in order.
-    /// Time is that of a clock with this frequency, from reset; each slice also states its cycles.
-    pub fn to_perfetto(&self, name: &str, clock: Hertz) -> Vec<u8> {
+    /// Time is that of the core's clock, from reset; each slice also states its cycles.
+    pub fn to_perfetto(&self, name: &str, clock: &ClockHistory) -> Vec<u8> {
         // Not a process, because Perfetto sorts the tracks of a process by name.
         let root = TrackDescriptor {
             uuid: Some(ROOT),
@@ -43,16 +44,12 @@ impl Timeline {
         // Stable, so that events in the same cycle on one track stay in order.
         events.sort_by_key(|(cycle, _)| *cycle);
         packet.extend(events.into_iter().map(|(cycle, event)| TracePacket {
-            timestamp: Some(nanoseconds(cycle, clock)),
+            timestamp: u64::try_from(clock.elapsed_at(Cycles(cycle)).as_nanos()).ok(),
             track_event: Some(event),
             ..new_packet()
         }));
         Trace { packet }.encode_to_vec()
     }
-}
-
-fn nanoseconds(cycle: u64, clock: Hertz) -> u64 {
-    (u128::from(cycle) * 1_000_000_000 / u128::from(clock.0.max(1))) as u64
 }
 
 fn new_packet() -> TracePacket {

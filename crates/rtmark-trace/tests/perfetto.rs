@@ -5,7 +5,7 @@ mod reader;
 mod support;
 
 use reader::{Event, events};
-use rtmark_sim::{CoreKind, Cycles, Image, Machine};
+use rtmark_sim::{ClockHistory, CoreKind, Cycles, Image, Machine};
 use rtmark_trace::{Recorder, SpanProbe, Tasks};
 use rtmark_units::Hertz;
 use support::*;
@@ -42,7 +42,7 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
     let _ = machine.run_observed(Cycles(2_000), &mut recorder);
     let timeline = recorder.finish(machine.cycles().0);
     // At 1 GHz a cycle is a nanosecond.
-    let bytes = timeline.to_perfetto("a program", Hertz(1_000_000_000));
+    let bytes = timeline.to_perfetto("a program", &ClockHistory::new(Hertz(1_000_000_000)));
     let found = events(&bytes);
     let is_slice = |event: &&Event| event.from < event.to;
     let of = |track: &str| {

@@ -5,7 +5,7 @@ use rtmark_sim::{Image, Machine};
 use rtmark_units::{Cycles, Instructions};
 
 use crate::run::{Ending, Session};
-use crate::stated_clock::StatedClock;
+use crate::run_clock::RunClock;
 
 /// The most console output to keep, in bytes; no suite prints this much.
 const MAX_CONSOLE: usize = 64 << 20;
@@ -24,8 +24,8 @@ pub(super) struct ConsoleRun {
     pub ran: Cycles,
     /// The number of instructions executed.
     pub instructions: Instructions,
-    /// The core's clock as the program states it at the end.
-    pub stated_clock: Option<StatedClock>,
+    /// The core's clock, as it turns out at the end.
+    pub clock: RunClock,
     /// Whether the program announced its end, and with which result.
     pub announced: Option<AnnouncedResult>,
 }
@@ -88,7 +88,6 @@ pub(super) fn run(
         session.run(at, |machine| keep(machine, &mut console));
     }
     let machine = &session.machine;
-    let (instructions, stated_clock) =
-        (machine.instructions(), StatedClock::read(machine, image.symbols()));
-    ConsoleRun { console, ending, ending_text, ran, instructions, stated_clock, announced }
+    let (instructions, clock) = (machine.instructions(), RunClock::of(machine, image));
+    ConsoleRun { console, ending, ending_text, ran, instructions, clock, announced }
 }

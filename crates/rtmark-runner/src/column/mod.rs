@@ -18,11 +18,11 @@ use rtmark_firmware::sha256;
 use rtmark_import::Program;
 use rtmark_model::{Answer, Catalogue, IdError, KernelId, Pattern, Scenario, visible};
 use rtmark_sim::{Image, Machine};
-use rtmark_units::Cycles;
+use rtmark_units::{Cycles, Hertz};
 
 use crate::input_file;
+use crate::run_clock::{ClockOrigin, RunClock};
 use crate::socs::SocFile;
-use crate::stated_clock::StatedClock;
 
 pub use observed::ImageFootprint;
 
@@ -40,6 +40,8 @@ pub struct ForeignImage {
     sha256: String,
     /// The probe records, if the image is one of rtmark's own.
     records: Vec<Record>,
+    /// The core's clock, if it is given.
+    clock: Option<Hertz>,
 }
 
 /// The reason why a file cannot become a column.
@@ -115,7 +117,19 @@ impl ForeignImage {
         let records = image.section(SECTION).map_or(Ok(Vec::new()), probes::parse);
         let records = records.map_err(|error| refuse(error.to_string()))?;
         let sha256 = sha256(&elf);
-        Ok(Self { name, path: shown, elf, image, sha256, records })
+        Ok(Self { name, path: shown, elf, image, sha256, records, clock: None })
+    }
+
+    /// Returns the image with a core's clock that is given instead of found.
+    #[must_use]
+    pub fn at_clock(self, clock: Option<Hertz>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Returns the soc on which the image runs.
+    fn soc(&self, soc: &SocFile) -> SocFile {
+        let given = self.clock.and_then(|clock| soc.at_clock(clock).ok());
+        given.as_ref().unwrap_or(soc).for_image(&self.image)
     }
 
     /// Returns the path of its file.
@@ -142,15 +156,15 @@ impl ForeignImage {
         options: &ColumnOptions<'_>,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Column {
-        self.measure_at(soc, None, options, &mut advanced)
+        self.measure_at(&self.soc(soc), None, options, &mut advanced)
     }
 
-    /// Measures the image on a soc, or once more on the same soc at the clock that the program turns
-    /// out to state; `stated` is that clock.
+    /// Measures the image on a soc, or once more on the same soc with times at the clock that the core
+    /// turns out to have; `notes` are what the first run has shown of it.
     fn measure_at(
         &self,
         soc: &SocFile,
-        stated: Option<StatedClock>,
+        notes: Option<Vec<String>>,
         options: &ColumnOptions<'_>,
         advanced: &mut impl FnMut(Cycles, Cycles),
     ) -> Column {
@@ -168,20 +182,50 @@ impl ForeignImage {
         }
         let limit = options.max_cycles.unwrap_or(usual_limit(soc, program.as_ref()));
         let printed = console::run(machine.clone(), &self.image, program.as_ref(), limit, advanced);
-        if stated.is_none()
-            && let Some(other) = printed.stated_clock
-            && other.differs_from(soc.soc.clock)
-            && let Ok(soc) = soc.at_clock(other.clock)
-        {
-            return self.measure_at(&soc, Some(other), options, advanced);
+        let is_first = notes.is_none();
+        let notes = notes.unwrap_or_else(|| clock_notes(soc, &printed.clock));
+        if is_first && let Some(timed) = self.soc_at(soc, &printed.clock) {
+            return self.measure_at(&timed, Some(notes), options, advanced);
         }
         let mut column =
             self.program(soc, &machine, (program.as_ref(), &printed), options, advanced);
-        column.notes.extend(stated.map(|StatedClock { clock, symbol }| {
-            format!("{}: times are at {clock}, as its {symbol} states", self.name)
-        }));
+        column.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", self.name)));
         column
     }
+
+    /// Returns the soc with times at the clock that a run has shown, if that is another clock.
+    fn soc_at(&self, soc: &SocFile, clock: &RunClock) -> Option<SocFile> {
+        let main = clock.main();
+        match clock.origin {
+            _ if main == soc.soc.clock => None,
+            ClockOrigin::Registers => Some(soc.timed_at(main)),
+            _ => soc.at_clock(main).ok().map(|soc| soc.for_image(&self.image)),
+        }
+    }
+}
+
+/// Returns what a user should know of the clock of an image's run.
+fn clock_notes(soc: &SocFile, clock: &RunClock) -> Vec<String> {
+    let main = clock.main();
+    let mut notes = match clock.origin {
+        // Peripherals run at this clock, too.
+        ClockOrigin::Program(symbol) if soc.soc.clock_tree.is_none() => {
+            return if main == soc.soc.clock {
+                Vec::new()
+            } else {
+                vec![format!("times are at {main}, as its {symbol} states")]
+            };
+        }
+        ClockOrigin::Registers if main != soc.soc.clock || clock.history.changes().len() > 1 => {
+            vec![format!(
+                "times are at {main}; by its clock registers, the core runs at {}",
+                clock.describe()
+            )]
+        }
+        _ => Vec::new(),
+    };
+    notes.extend(clock.notes.iter().cloned());
+    notes
 }
 
 /// Returns the cycles after which a run at full speed is cut off.

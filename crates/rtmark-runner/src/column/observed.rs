@@ -1,6 +1,9 @@
 //! Examines an image in detail: where the cycles of a call with a scenario's span went, and how much
 //! memory a run uses.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use rtmark_calls::{Api, EqualCalls};
 use rtmark_firmware::{probes, select};
 use rtmark_import::Program;
@@ -16,6 +19,7 @@ use super::{ColumnOptions, ForeignImage, console, usual_limit};
 use crate::explain::{LEAD, representative};
 use crate::internal_error;
 use crate::run::{Ending, Session};
+use crate::run_clock::RunLimit;
 use crate::socs::SocFile;
 use crate::suite::Explanation;
 
@@ -37,7 +41,7 @@ pub struct ImageFootprint {
 impl ForeignImage {
     /// Prepares a machine with the image, and identifies its benchmark program, if any.
     fn ready(&self, soc: &SocFile) -> Result<(Machine, Option<Program>), Failure> {
-        let mut machine = Machine::new(&soc.soc);
+        let mut machine = Machine::new(&self.soc(soc).soc);
         machine.load(&self.image).map_err(|error| Failure {
             kind: FailureKind::Load,
             message: format!("{}: {error}", self.path()),
@@ -149,15 +153,17 @@ impl ForeignImage {
         if let Some(program) = &program {
             console::stop_at_end(&mut machine, program);
         }
-        let limit = max_cycles.unwrap_or(Cycles(soc.soc.clock.0.into()));
+        let limit = max_cycles.map_or(RunLimit::Time(Duration::from_secs(1)), RunLimit::Cycles);
         let mut stacks = Stacks::new(&machine, self.image.symbols());
         if let Some(threads) = ControlBlocks::new(&self.elf, &self.image) {
             stacks = stacks.with_names(threads);
         }
         let mut session = Session::with(machine, &self.image);
-        let ending = session.run_observed(limit, &mut stacks, |machine| {
-            machine.take_console();
-            advanced(machine.cycles(), limit);
+        let Ok(ending) = limit.run(&mut session, |session, until| {
+            Ok::<_, Infallible>(session.run_observed(until, &mut stacks, |machine| {
+                machine.take_console();
+                advanced(machine.cycles(), until);
+            }))
         });
         if let Ending::Internal(error) = &ending {
             return Err(internal_failure(internal_error::describe(error, &self.image, &self.elf)));

@@ -26,7 +26,11 @@ impl Devices {
         let ratio = self.ratio(at);
         let mut env = Env { now, ratio, bus, console, memories, effects: Effects::default() };
         let result = act(&mut self.attached[at], &mut env);
-        (result, env.effects)
+        let mut effects = env.effects;
+        effects.clock_changed = effects.registers_written
+            && self.attached[at].sets_clock
+            && self.follow_clock_registers(now);
+        (result, effects)
     }
 
     /// Records what a read has returned: whether the register has no model, and whether the program waits

@@ -11,6 +11,7 @@
 
 mod access;
 mod console;
+mod core_clock;
 mod counter;
 mod exti;
 mod io_bank;
@@ -35,6 +36,8 @@ use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
 pub use console::Console;
+pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
+use core_clock::{CoreClock, held};
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
 use nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
@@ -86,6 +89,10 @@ pub struct Effects {
     pub scaled: [Option<u64>; CLOCKS],
     /// The access time of a memory has changed.
     pub memory_changed: bool,
+    /// A register of a block that follows rules has been written.
+    pub registers_written: bool,
+    /// The core's clock has another frequency from now on.
+    pub clock_changed: bool,
     /// The write started something that has no model.
     pub without_model: bool,
     /// The effects on flash memories, which are numbered as in the soc file.
@@ -191,6 +198,10 @@ trait DeviceModel {
         None
     }
 
+    /// Called when the core's clock has changed: counts that are fixed in real time take other cycles from
+    /// now on.
+    fn core_clock_changed(&mut self, _now: u64, _ratio: ClockRatio) {}
+
     /// Drives a pin from outside; the pin may belong to another device.
     fn drive(&mut self, _pin: &str, _drive: &Drive) {}
 
@@ -232,6 +243,8 @@ pub struct AttachedDevice {
     /// Additional cycles of a read and of a write; negative on an I/O port.
     extra_cycles: [i16; 2],
     slow_read: Option<SlowRead>,
+    /// The core's clock depends on its registers.
+    sets_clock: bool,
 }
 
 impl AttachedDevice {
@@ -292,7 +305,7 @@ pub struct Devices {
     pub attached: Vec<AttachedDevice>,
     /// The earliest cycle in which one of them is due.
     pub next: u64,
-    core: Hertz,
+    clock: CoreClock,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
@@ -387,6 +400,13 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     }
 }
 
+/// Returns the position of the device at an address.
+fn find(attached: &[AttachedDevice], address: u32) -> Option<usize> {
+    let after = attached.partition_point(|attached| attached.base <= address);
+    let at = after.checked_sub(1)?;
+    (address - attached[at].base < attached[at].size).then_some(at)
+}
+
 impl Devices {
     pub fn new(soc: &Soc) -> Self {
         let mut attached: Vec<_> = soc
@@ -406,13 +426,21 @@ impl Devices {
                 extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
                     .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
                 slow_read: peripheral.slow_read,
+                sets_clock: false,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);
+        let clock = CoreClock::new(soc, |address| held(&attached, address));
+        for attached in &mut attached {
+            let addresses = attached.base..attached.base + attached.size;
+            attached.sets_clock = clock.reads(addresses);
+            let ratio = ClockRatio { core: clock.history.clock(), divisor: 1 };
+            each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
+        }
         Self {
             attached,
             next: u64::MAX,
-            core: soc.clock,
+            clock,
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -446,14 +474,6 @@ impl Devices {
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);
         }
-    }
-
-    /// Drives a pin from outside.
-    pub fn drive(&mut self, pin: &str, drive: Drive) {
-        for attached in &mut self.attached {
-            each!(&mut attached.device, it => it.drive(pin, &drive));
-        }
-        self.drives.insert(pin.to_owned(), drive);
     }
 
     /// Connects lines of EXTI to other ports. Returns the positions of the devices concerned.
@@ -521,13 +541,14 @@ impl Devices {
     }
 
     pub fn find(&self, address: u32) -> Option<usize> {
-        let after = self.attached.partition_point(|attached| attached.base <= address);
-        let at = after.checked_sub(1)?;
-        (address - self.attached[at].base < self.attached[at].size).then_some(at)
+        find(&self.attached, address)
     }
 
     pub fn ratio(&self, at: usize) -> ClockRatio {
-        ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
+        ClockRatio {
+            core: self.clock.history.clock(),
+            divisor: self.divisors[self.attached[at].clock as usize],
+        }
     }
 
     /// Takes over a device's outputs and the cycle in which it is next due.

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rtmark_units::Cycles;
+
+use super::ClockHistory;
+
 /// The level to which a pin is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -50,6 +54,17 @@ impl Drive {
             }
         }
         Self { changes: changes.into() }
+    }
+
+    /// Returns the drive whose changes, given in cycles of the clock after reset, have the same times on a
+    /// clock that has changed.
+    pub fn on_clock(&self, clock: &ClockHistory) -> Self {
+        if clock.changes().len() == 1 {
+            return self.clone();
+        }
+        let at = |change: &PinChange| clock.cycle_on_first_clock(Cycles(change.cycle)).0;
+        let changes = self.changes.iter().map(|it| PinChange { cycle: at(it), ..*it });
+        Self::new(&changes.collect::<Vec<_>>())
     }
 
     /// Returns the level in a cycle.

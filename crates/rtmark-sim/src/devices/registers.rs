@@ -142,7 +142,8 @@ impl Registers {
             })
     }
 
-    fn value(&self, offset: u32) -> u32 {
+    /// Returns what a register reads as, apart from pins and random bits.
+    pub fn value(&self, offset: u32) -> u32 {
         let mut value = self.held(offset);
         let Some(rules) = self.rules(offset) else { return value };
         for (follow, from) in rules.register.follows.iter().zip(&rules.followed) {
@@ -228,6 +229,7 @@ impl DeviceModel for Registers {
         if self.is_nonvolatile() {
             return Some(());
         }
+        env.effects.registers_written = true;
         let held = self.held(offset);
         let all = Arc::clone(&self.rules);
         let Ok(at) = all.binary_search_by_key(&offset, |rules| rules.register.offset) else {

@@ -183,6 +183,10 @@ impl State {
                 self.look_at_device(at, now);
             }
         }
+        if effects.clock_changed {
+            // Devices may be due earlier.
+            self.request_attention();
+        }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
         if wanted == divisors {

@@ -8,6 +8,10 @@
 //!
 //! [`Stop::HostCall`]: crate::Stop::HostCall
 
+use core::time::Duration;
+
+use rtmark_units::Cycles;
+
 use crate::state::stop::ExitStatus;
 use crate::state::{FileCalls, State};
 
@@ -136,9 +140,9 @@ impl State {
             // SYS_ISTTY
             0x09 => 1,
             // SYS_CLOCK: hundredths of a second.
-            0x10 => (self.cycles / (u64::from(self.clock.0) / 100).max(1)) as u32,
+            0x10 => (self.elapsed().as_millis() / 10) as u32,
             // SYS_TIME: seconds, counted from the reset.
-            0x11 => (self.cycles / u64::from(self.clock.0).max(1)) as u32,
+            0x11 => self.elapsed().as_secs() as u32,
             // SYS_EXIT
             0x18 => {
                 return Reply::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT)));
@@ -157,10 +161,15 @@ impl State {
                 if self.bus.store(parameter, cycles).is_some() { 0 } else { FAILURE }
             }
             // SYS_TICKFREQ
-            0x31 => self.clock.0,
+            0x31 => self.devices.clock_history().clock().0,
             _ => FAILURE,
         };
         Reply::Value(value)
+    }
+
+    /// Returns the time since reset.
+    fn elapsed(&self) -> Duration {
+        self.devices.clock_history().elapsed_at(Cycles(self.cycles))
     }
 
     /// Returns whether the call that R0 and R1 describe concerns a file rather than the console.

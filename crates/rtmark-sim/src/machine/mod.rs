@@ -22,7 +22,7 @@ use rtmark_units::{Cycles, Instructions};
 
 use crate::armr::CortexR5;
 use crate::debug::{Controlled, CoreModel, Elapsed, Trials};
-use crate::devices::{Strictness, Unmodelled};
+use crate::devices::{ClockHistory, Strictness, UnknownClock, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
 use crate::image::Image;
@@ -255,6 +255,18 @@ impl Machine {
     /// Returns the cycles since reset.
     pub fn cycles(&self) -> Cycles {
         on!(&self.core, core => core.state.cycles())
+    }
+
+    /// Returns the frequencies that the core's clock has had since reset, by which cycles become times.
+    ///
+    /// There is one, the soc's, unless [`Soc::clock_control`] says that the clock follows the registers.
+    pub fn clock_history(&self) -> &ClockHistory {
+        on!(&self.core, core => core.state.devices().clock_history())
+    }
+
+    /// Returns why the clock registers do not say how fast the core runs, if they do not.
+    pub fn unknown_clock(&self) -> Option<&UnknownClock> {
+        on!(&self.core, core => core.state.devices().unknown_clock())
     }
 
     /// Returns the cycles since reset for which memories have made the core wait. A pipeline may have

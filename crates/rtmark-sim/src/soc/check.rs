@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 use super::peripheral::{PeripheralKind, PeripheralRegister};
 use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
 
+mod clock_tree;
 mod registers;
 
 /// The ranges in which chips may have registers of their own: units on the private peripheral bus after
@@ -204,6 +205,7 @@ impl Soc {
         let mut taken = Vec::new();
         self.check_memories(&mut taken)?;
         self.check_peripherals(&mut taken)?;
+        self.check_clock_tree()?;
         self.check_time_base()
     }
 

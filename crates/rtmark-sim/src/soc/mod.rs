@@ -7,6 +7,7 @@
 mod basis;
 mod bus_matrix;
 mod check;
+mod clock_tree;
 mod core_kind;
 mod peripheral;
 mod revision;
@@ -19,6 +20,9 @@ use serde::Deserialize;
 
 pub use basis::{Tier, TimingBasis};
 pub use bus_matrix::BusMatrix;
+pub use clock_tree::{
+    ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree,
+};
 pub use core_kind::{CoreKind, FIRST_PRIVATE};
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
@@ -229,9 +233,15 @@ pub struct Soc {
     /// How the buses beyond the core are arbitrated.
     #[serde(default)]
     pub bus_matrix: BusMatrix,
-    /// The core's clock.
+    /// The core's clock, in times of runs that do not follow the clock registers.
     #[serde(rename = "clock_hz", deserialize_with = "clock")]
     pub clock: Hertz,
+    /// How the core's clock follows from registers, if that is known.
+    #[serde(default)]
+    pub clock_tree: Option<ClockTree>,
+    /// Whether the core's clock follows the registers; no key of the file.
+    #[serde(skip)]
+    pub clock_control: ClockControl,
     /// External interrupts of the NVIC (1 to 240; at most 32 on ARMv6-M).
     pub interrupts: u16,
     /// Bits of priority that the NVIC implements (2 on ARMv6-M, 2 to 8 elsewhere).
@@ -294,6 +304,7 @@ impl Soc {
     pub fn from_toml(text: &str) -> Result<Self, SocError> {
         let mut soc: Self = toml::from_str(text)?;
         soc.copy_registers()
+            .and_then(|()| soc.find_clock_registers())
             .and_then(|()| soc.check())
             .map_err(|refusal| SocError::Value(refusal.describe(text)))?;
         Ok(soc)

@@ -23,8 +23,6 @@ mod watches;
 
 use std::sync::Arc;
 
-use rtmark_units::Hertz;
-
 use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
@@ -116,7 +114,6 @@ pub struct State {
     /// The value that belongs to a trap: the address of an access, or an EXC_RETURN value.
     pub trap_value: u32,
     pub console: Console,
-    pub clock: Hertz,
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
     /// How far the program has read the semihosting features file.
@@ -192,7 +189,6 @@ impl State {
             code_free: 0,
             trap_value: 0,
             console: Console::default(),
-            clock: soc.clock,
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),
             features_offset: 0,

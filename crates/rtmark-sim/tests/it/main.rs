@@ -6,6 +6,7 @@ mod armv8m;
 mod bit_band;
 mod buses;
 mod caches;
+mod clocks;
 mod code_in_ram;
 mod cortex_r5;
 mod cortex_r5_modes;

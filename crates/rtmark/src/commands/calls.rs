@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,16 +11,17 @@ use rtmark_calls::{
 };
 use rtmark_model::HeldInterval;
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
-use rtmark_runner::{Ending, Session, input_file};
+use rtmark_runner::{Ending, RunClock, RunLimit, Session, input_file};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
+use super::clock::{self, ClockPeriod};
 use super::sim::ending::{self, End};
 use super::worst::{Choice, Subject};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, GENERATOR};
+use crate::output::{self, GENERATOR, say};
 
 /// Show what an application spends in its kernel: time each kernel call of a run
 ///
@@ -101,8 +103,10 @@ struct CallRun {
     elf_sha256: String,
     /// The name of the soc.
     soc: String,
-    /// The core's clock in hertz.
+    /// The core's clock in hertz: the one that it had for most of the run.
     clock_hz: u32,
+    /// The frequencies that the core had.
+    clocks: Vec<ClockPeriod>,
     /// The kernel whose API identified the functions.
     kernel: String,
     /// How the run ended, in one word.
@@ -115,6 +119,8 @@ struct CallRun {
     paid: KernelCost,
     /// The longest intervals in which the most urgent interrupt would have been held back.
     held: Vec<HeldInterval>,
+    #[serde(skip)]
+    clock: RunClock,
     #[serde(skip)]
     exit: Exit,
     #[serde(skip)]
@@ -150,6 +156,13 @@ impl Arguments {
                 output::data(&texts.join("\n"))?;
             }
         }
+        for run in runs.iter().filter(|_| !verbosity.quiet) {
+            self.choice
+                .clock
+                .notes(&run.clock)
+                .iter()
+                .for_each(|note| say(format!("{}: {note}", run.name)));
+        }
         for run in runs.iter().filter(|run| run.exit != Exit::Fine) {
             let hint = run.hint.unwrap_or("the results cover the run up to that point");
             let _ = CliError::new(run.exit, format!("{}: {}", run.name, run.message), hint).show();
@@ -172,8 +185,11 @@ impl Arguments {
             .or_else(|| Api::recognise(known, image.symbols()))
             .ok_or_else(|| unknown(subject, known))?;
         let machine = subject.machine(&subject.records()?)?;
-        let clock = subject.soc.soc.clock;
-        let budget = self.max_cycles.unwrap_or(clock.0.into());
+        let limit = match self.max_cycles {
+            Some(cycles) => RunLimit::Cycles(Cycles(cycles)),
+            None => RunLimit::Time(Duration::from_secs(1)),
+        };
+        let budget = limit.cycle(&machine).0;
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
         let most_urgent =
@@ -188,11 +204,18 @@ impl Arguments {
         let landmarks = recorder.landmarks();
         let mut observers = (recorder, held);
         let mut session = Session::with(machine, image).with_file(&subject.elf);
-        let limit = Cycles(budget);
-        let ending = session.run_observed_at(&landmarks, limit, &mut observers, |machine| {
-            machine.take_console();
-            bar.set_position(machine.cycles().0.min(budget));
-        });
+        let ending = limit.run(&mut session, |session, until| {
+            bar.set_length(until.0);
+            Ok::<_, CliError>(session.run_observed_at(
+                &landmarks,
+                until,
+                &mut observers,
+                |machine| {
+                    machine.take_console();
+                    bar.set_position(machine.cycles().0.min(until.0));
+                },
+            ))
+        })?;
         bar.finish_and_clear();
         if let Ending::Internal(error) = &ending {
             return Err(subject.internal_error(error));
@@ -206,6 +229,7 @@ impl Arguments {
         }
         let mut held = held.intervals(Map::new(image, lines.as_ref()));
         held.truncate(SHOWN);
+        let clock = RunClock::of(&session.machine, image);
         // Reaching the limit is the expected end.
         let is_cut = matches!(ending, Ending::Limit);
         let end = End::Other(ending);
@@ -213,7 +237,9 @@ impl Arguments {
             name: subject.name(),
             elf_sha256: subject.sha256.clone(),
             soc: subject.soc.soc.name.clone(),
-            clock_hz: clock.0,
+            clock_hz: clock.main().0,
+            clocks: clock::periods(&clock.history),
+            clock,
             kernel: api.name.clone(),
             ending: ending::word(&end),
             message,

@@ -1,11 +1,14 @@
-//! `--clock`: the clock of a core whose firmware sets another than the soc's file says.
+//! `--clock` and `--crystal`, and the core's clock in results.
 
-use rtmark_runner::StatedClock;
+use clap::Args;
+use rtmark_runner::RunClock;
 use rtmark_runner::socs::SocFile;
-use rtmark_sim::{Image, Machine};
+use rtmark_sim::ClockHistory;
 use rtmark_units::Hertz;
+use serde::Serialize;
 
 use crate::error::CliError;
+use crate::exit::Exit;
 
 /// Parses a clock, with a unit or in hertz.
 pub fn parse(text: &str) -> Result<Hertz, String> {
@@ -25,23 +28,59 @@ pub fn parse(text: &str) -> Result<Hertz, String> {
     })
 }
 
-/// Gives a soc's core the clock of the option, if there is one.
-pub fn apply(clock: Option<Hertz>, soc: SocFile) -> Result<SocFile, CliError> {
-    Ok(match clock {
-        Some(clock) => soc.at_clock(clock)?,
-        None => soc,
-    })
+/// The options for the core's clock in a run of an image.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ClockArgs {
+    /// Clock of the core, such as 96MHz [default: what the image sets]
+    ///
+    /// By default, times follow the clock registers that the image sets, if the soc's file says how
+    /// (docs/socs.md); otherwise they are of the clock that the image states (SystemCoreClock and
+    /// others, docs/images.md), or else of the soc's. Cycles are the same, except for peripherals that
+    /// count time.
+    #[arg(long, value_parser = parse, requires = "image")]
+    clock: Option<Hertz>,
+    /// Crystal of the board, such as 25MHz [default: that of the soc's file]
+    #[arg(long, value_parser = parse, requires = "image", conflicts_with = "clock")]
+    crystal: Option<Hertz>,
 }
 
-/// Returns a note if the program states another clock than the one by which times are calculated.
-pub fn note(machine: &Machine, image: &Image) -> Option<String> {
-    let used = machine.soc().clock;
-    let StatedClock { clock, symbol } =
-        StatedClock::read(machine, image.symbols()).filter(|stated| stated.differs_from(used))?;
-    let option = clock.to_string().replace(' ', "");
-    Some(format!(
-        "the program's {symbol} states {clock}, not {used}: for its times, --clock {option}"
-    ))
+impl ClockArgs {
+    /// Gives a soc the clock and the crystal of the options.
+    pub fn apply(&self, soc: SocFile) -> Result<SocFile, CliError> {
+        if let Some(clock) = self.clock {
+            return Ok(soc.at_clock(clock)?);
+        }
+        let Some(crystal) = self.crystal else { return Ok(soc) };
+        soc.with_crystal(crystal)?.ok_or_else(|| {
+            let message = format!("--crystal: the clock tree of {} has no crystal", soc.soc.name);
+            CliError::new(
+                Exit::Usage,
+                message,
+                "leave it out, or give the core's clock with --clock",
+            )
+        })
+    }
+
+    /// Returns what a user who has given no clock should know of a run's.
+    pub fn notes<'a>(&self, clock: &'a RunClock) -> &'a [String] {
+        if self.clock.is_some() { &[] } else { &clock.notes }
+    }
+}
+
+/// A frequency of the core, in a document.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ClockPeriod {
+    /// The first cycle with this frequency, since reset.
+    from_cycle: u64,
+    /// The frequency in hertz.
+    clock_hz: u32,
+}
+
+/// Lists the frequencies that the core had in a run.
+pub fn periods(history: &ClockHistory) -> Vec<ClockPeriod> {
+    let periods = history.changes();
+    periods.map(|it| ClockPeriod { from_cycle: it.cycle.0, clock_hz: it.clock.0 }).collect()
 }
 
 #[cfg(test)]

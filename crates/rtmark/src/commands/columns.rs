@@ -9,8 +9,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::{Answer, Basis};
 use rtmark_runner::{ColumnError, ColumnOptions, ForeignImage, Platform};
-use rtmark_units::Cycles;
+use rtmark_units::{Cycles, Hertz};
 
+use super::clock;
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,6 +24,9 @@ pub struct Images {
     /// are then included only if --kernel names them (docs/images.md)
     #[arg(long, value_name = "NAME=FILE", num_args = 1.., requires = "soc")]
     image: Vec<OsString>,
+    /// With --image: clock of the core, such as 96MHz [default: what the image sets, or else states]
+    #[arg(long, value_parser = clock::parse, requires = "image")]
+    clock: Option<Hertz>,
 }
 
 impl Images {
@@ -49,7 +53,8 @@ impl Images {
                 let message = format!("--image: the name {name} is given twice");
                 return refuse(message, "give each image a different name");
             }
-            ForeignImage::read(name, Path::new(path)).map_err(|error| {
+            let image = ForeignImage::read(name, Path::new(path));
+            image.map(|image| image.at_clock(self.clock)).map_err(|error| {
                 let hint = match &error {
                     ColumnError::Name(_) => {
                         "choose another name before the equals sign, as in zephyr=lat.elf"

@@ -33,7 +33,7 @@ pub struct InputArgs {
     /// Drive a pin of the chip to the given levels at the given times; may be repeated
     ///
     /// The pin is low until the first time. Pin names are those of the soc file (PC13, P0.11, GPIO9),
-    /// times are on the soc's clock: --pin PC13=1,0@10ms,1@10500us is an active-low button that is
+    /// times are since reset, on the core's clock: --pin PC13=1,0@10ms,1@10500us is an active-low button that is
     /// pressed for half a millisecond. Edges raise interrupts if the chip's peripheral for that is
     /// modelled (docs/socs.md).
     #[arg(long, value_name = "PIN=LEVEL[@TIME],...", value_parser = pin_signal)]
@@ -71,7 +71,7 @@ fn pin_signal(text: &str) -> Result<PinSignal, String> {
 
 impl PinSignal {
     fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
-        let clock = machine.soc().clock;
+        let clock = machine.clock_history().clock();
         let change = |&(time, level)| PinChange { cycle: clock.cycles_in(time).0, level };
         let changes: Vec<_> = self.levels.iter().map(change).collect();
         machine.drive_pin(&self.pin, &changes).map_err(|error| {

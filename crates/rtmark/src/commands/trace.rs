@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_observe::{ExceptionNames, Lines};
+use rtmark_runner::RunClock;
 use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
@@ -21,7 +22,7 @@ use crate::replacement::replace;
 ///
 /// The file opens in Perfetto (ui.perfetto.dev) and its trace processor. Each task has a row with the
 /// name that the kernel gives it; ready and running are distinguished if the kernel's lists allow it
-/// (FreeRTOS). Times are since reset, on the soc's clock; each slice also gives its length in
+/// (FreeRTOS). Times are since reset, on the core's clock; each slice also gives its length in
 /// cycles.
 #[derive(Debug, Args)]
 #[command(override_usage = super::worst::usage("trace"))]
@@ -86,7 +87,7 @@ impl Arguments {
             let records = subject.records()?;
             let start = subject.machine(&records)?;
             let window = self.window.unwrap_or(Window { from: 0, to: budget });
-            self.record(subject, &records, start, window)
+            Self::record(subject, &records, start, window)
         };
         if let Stop::Internal(error) = &recorded.stop {
             return Err(
@@ -114,7 +115,7 @@ impl Arguments {
                 "note: Perfetto may load {events} events slowly; --window selects some of them"
             ));
         }
-        let bytes = recorded.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
+        let bytes = recorded.timeline.to_perfetto(&subject.name(), &recorded.clock.history);
         let to = output::file(&self.output);
         match to {
             Some(path) => write(path, &bytes)?,
@@ -136,8 +137,9 @@ impl Arguments {
             None if verbosity.quiet => {}
             None => say(summary),
         }
-        if let Some(note) = recorded.clock_note.filter(|_| !verbosity.quiet) {
-            say(note);
+        if !verbosity.quiet {
+            say(format!("times are at {}", recorded.clock.describe()));
+            self.choice.clock.notes(&recorded.clock).iter().for_each(say);
         }
         match recorded.stop {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
@@ -180,7 +182,7 @@ impl Arguments {
             from: witness.point.saturating_sub(self.around),
             to: witness.served.saturating_add(self.around),
         };
-        let mut recorded = self.record(subject, &subject.records()?, machine, window);
+        let mut recorded = Self::record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
         let cause = |held| held_by(held, &names);
@@ -204,14 +206,13 @@ struct RecordedRun {
     /// The cycles that the timeline shows.
     window: Window,
     stop: Stop,
-    /// Set if times may be wrong.
-    clock_note: Option<String>,
+    /// The core's clock.
+    clock: RunClock,
 }
 
 impl Arguments {
     /// Runs a machine to the end of the window, and records the window's timeline.
     fn record(
-        &self,
         subject: &Subject,
         records: &[Record],
         mut machine: Machine,
@@ -248,7 +249,7 @@ impl Arguments {
         }
         timeline.cut(window.from, to);
         let window = Window { from: window.from, to };
-        let clock_note = self.choice.clock_note(&machine, &subject.image);
-        RecordedRun { timeline, window, stop, clock_note }
+        let clock = RunClock::of(&machine, &subject.image);
+        RecordedRun { timeline, window, stop, clock }
     }
 }

@@ -45,10 +45,14 @@ pub struct Rp2040Timer {
     paused: bool,
 }
 
+/// Returns the rate of a microsecond.
+const fn microseconds(ratio: ClockRatio) -> Rate {
+    Rate { counts: MICROSECONDS, cycles: ratio.core.0 as u64 }
+}
+
 impl Rp2040Timer {
     pub fn new(ratio: ClockRatio, chip: Chip) -> Self {
-        let rate = Rate { counts: MICROSECONDS, cycles: ratio.core.0.into() };
-        let mut low = Counter::new(rate, 1 << 32);
+        let mut low = Counter::new(microseconds(ratio), 1 << 32);
         low.start(0);
         Self {
             chip,
@@ -139,6 +143,11 @@ impl DeviceModel for Rp2040Timer {
             self.high = self.high.wrapping_add(1);
         }
         self.low.observe(now);
+    }
+
+    fn core_clock_changed(&mut self, now: u64, ratio: ClockRatio) {
+        self.settle(now, ratio);
+        self.low.set_rate(now, microseconds(ratio));
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {

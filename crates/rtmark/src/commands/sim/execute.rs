@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rtmark_gdb::{SessionEnd, SessionObserver};
 use rtmark_model::visible;
-use rtmark_runner::{Ending, Session};
+use rtmark_runner::{Ending, RunClock, RunLimit, Session};
 use rtmark_sim::Machine;
 use rtmark_units::Cycles;
 
@@ -28,6 +28,8 @@ pub struct FinishedRun<'a> {
     pub entry: Option<u32>,
     pub until: Option<u32>,
     pub ended: Ending,
+    /// The core's clock.
+    pub clock: RunClock,
     pub dumps: Vec<(String, u32, usize)>,
     pub results: ObserverResults,
     pub console: Console,
@@ -129,10 +131,10 @@ impl RunObservers<'_> {
         line: TypedLine<'_>,
         limit: u64,
     ) -> Result<Ending, CliError> {
-        let clock = session.machine.soc().clock;
-        let part = clock.cycles_in(terminal::LOOKS).0.max(1);
         let mut pace = Pace::new(&session.machine);
         loop {
+            let clock = session.machine.clock_history().clock();
+            let part = clock.cycles_in(terminal::LOOKS).0.max(1);
             let until = session.machine.cycles().0.saturating_add(part).min(limit);
             let ending = self.run(session, until);
             let Some(terminal) = &self.terminal else { return Ok(ending) };
@@ -164,12 +166,12 @@ impl RunObservers<'_> {
         &mut self,
         session: &mut Session<'_>,
         inputs: &Inputs,
-        limit: u64,
+        limit: RunLimit,
     ) -> Result<Ending, CliError> {
-        match inputs.typed() {
-            Some(line) => self.run_interactive(session, line, limit),
-            None => Ok(self.run(session, limit)),
-        }
+        limit.run(session, |session, Cycles(until)| match inputs.typed() {
+            Some(line) => self.run_interactive(session, line, until),
+            None => Ok(self.run(session, until)),
+        })
     }
 }
 
@@ -199,20 +201,28 @@ impl Arguments {
             terminal: opened(&inputs)?,
         };
         if let Some(address) = &self.gdb {
+            let end = limit.cycle(&session.machine);
             let (machine, stopped) =
-                debug(address, session.machine, Cycles(limit), &mut run_observers.console)?;
+                debug(address, session.machine, end, &mut run_observers.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
         }
         session = session.with_file(bytes);
-        let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
+        let first = match self.snapshot_at {
+            Some(at) => RunLimit::Cycles(limit.cycle(&session.machine).min(Cycles(at))),
+            None => limit,
+        };
         let mut ended = match ended {
             Some(ended) => ended,
             None => run_observers.run_on(&mut session, &inputs, first)?,
         };
         if let Some(path) = &self.snapshot {
-            self.keep(&session.machine, Cycles(first), (bytes, &source.soc), path)?;
-            if matches!(ended, Ending::Limit) && first < limit {
-                ended = run_observers.run(&mut session, limit);
+            let saved = first.cycle(&session.machine);
+            self.keep(&session.machine, saved, (bytes, &source.soc), path)?;
+            if matches!(ended, Ending::Limit) && saved < limit.cycle(&session.machine) {
+                let run = |session: &mut _, Cycles(until)| {
+                    Ok::<_, CliError>(run_observers.run(session, until))
+                };
+                ended = limit.run(&mut session, run)?;
             }
         }
         let RunObservers { observers, mut console, mut frames, terminal } = run_observers;
@@ -233,7 +243,19 @@ impl Arguments {
             [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
         notes.extend(self.missed(&session, until, &ended));
         notes.extend(results.missed.clone());
-        Ok(FinishedRun { session, entry, until, ended, dumps, results, console, logged, notes })
+        let clock = RunClock::of(&session.machine, image);
+        Ok(FinishedRun {
+            session,
+            entry,
+            until,
+            ended,
+            clock,
+            dumps,
+            results,
+            console,
+            logged,
+            notes,
+        })
     }
 }
 

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rtmark_model::ScenarioId;
-use rtmark_units::Hertz;
 
 use crate::cli::Verbosity;
-use crate::commands::clock;
+use crate::commands::clock::ClockArgs;
 use crate::commands::inputs::InputArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -66,12 +65,8 @@ pub struct Arguments {
     /// Soc, by name or path of a soc file
     #[arg(long, required_unless_present = "resume")]
     soc: Option<String>,
-    /// Clock of the core, such as 96MHz [default: that of the soc]
-    ///
-    /// For firmware that sets another clock than the soc's file has. Times, also those of other
-    /// options, are of this clock; cycles are the same, except for peripherals that count time.
-    #[arg(long, value_parser = clock::parse, conflicts_with = "resume")]
-    clock: Option<Hertz>,
+    #[command(flatten)]
+    clock: ClockArgs,
     /// Load address of a raw binary [default: the start of the soc's first memory]
     #[arg(long, value_name = "ADDR", value_parser = values::word)]
     base: Option<u32>,

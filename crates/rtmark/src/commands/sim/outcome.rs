@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use rtmark_model::HeldInterval;
 use rtmark_observe::FunctionCost;
 
+use crate::commands::clock::ClockPeriod;
 use crate::output::count;
 
 /// The version of [`Outcome`].
@@ -39,8 +40,13 @@ pub struct Outcome<'a> {
     pub cycles: u64,
     /// Instructions executed since reset.
     pub instructions: u64,
-    /// The run's duration at the soc's clock.
+    /// The run's duration at the core's clock.
     pub nanoseconds: u64,
+    /// What determines the core's clock: registers (the chip's clock registers, or `--clock`), program (what
+    /// the program states) or soc (the soc's file).
+    pub clock_source: &'static str,
+    /// The frequencies that the core had.
+    pub clocks: Vec<ClockPeriod>,
     /// The number of handler entries.
     pub exceptions: u64,
     /// Device registers without a model that the program accessed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Ending, Session, input_file};
+use rtmark_runner::{Ending, RunLimit, Session, input_file};
 use rtmark_semihosting::Folder;
 use rtmark_sim::{
     Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
@@ -17,7 +17,6 @@ use rtmark_snapshot::Snapshot;
 use super::values::{self, Dump, Place, Target};
 use super::{Arguments, snapshot};
 use crate::cli::Verbosity;
-use crate::commands::clock;
 use crate::commands::inputs::Inputs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -67,8 +66,8 @@ pub struct Prepared<'a> {
     pub until: Option<u32>,
     /// The ending, if the run had already ended when its snapshot was made.
     pub ended: Option<Ending>,
-    /// The cycle since reset at which to give up.
-    pub limit: u64,
+    /// When to give up.
+    pub limit: RunLimit,
     /// The memory to dump: its name, address and length.
     pub dumps: Vec<(String, u32, usize)>,
     /// The inputs from outside the chip.
@@ -81,12 +80,14 @@ impl Arguments {
         let Some(path) = &self.resume else {
             let (bytes, soc) = self.read()?;
             let image = self.load(&bytes, &soc.soc, verbosity)?;
+            let soc = soc.for_image(&image);
             return Ok(RunSource { image, bytes, soc, resumed: None });
         };
         let snapshot = snapshot::read(path)?;
         let begun = snapshot::arguments(&snapshot, path)?;
         let (bytes, soc) = (snapshot.inputs().image.clone(), snapshot::soc(&snapshot)?);
         let image = begun.load(&bytes, &soc.soc, verbosity)?;
+        let soc = soc.for_image(&image);
         let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
         Ok(RunSource { image, bytes, soc, resumed })
     }
@@ -129,18 +130,21 @@ impl Arguments {
         for text in self.until_output.iter().chain(&self.fail_output) {
             session.machine.stop_at_output(text.as_bytes());
         }
-        let limit = self.limit(&session.machine, soc);
+        let limit = self.limit(&session.machine);
         Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
     }
 
-    /// Returns the cycle since reset at which to give up on the run.
-    fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
-        if self.inputs.are_typed() && self.max_cycles.is_none() && self.lasts.is_none() {
-            return u64::MAX;
+    /// Returns when to give up on the run.
+    fn limit(&self, machine: &Machine) -> RunLimit {
+        if let Some(cycles) = self.max_cycles {
+            return RunLimit::Cycles(Cycles(cycles));
         }
-        let time = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
-        let end = || machine.cycles().saturating_add(soc.clock.cycles_in(time));
-        self.max_cycles.unwrap_or_else(|| end().0)
+        if self.inputs.are_typed() && self.lasts.is_none() {
+            return RunLimit::Cycles(Cycles::MAX);
+        }
+        let begins = machine.clock_history().elapsed_at(machine.cycles());
+        let lasts = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
+        RunLimit::Time(begins.saturating_add(lasts))
     }
 
     pub(super) fn raw_base(&self, soc: &Soc) -> u32 {
@@ -156,7 +160,7 @@ impl Arguments {
     fn read(&self) -> Result<(Vec<u8>, SocFile), CliError> {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
-        let soc = clock::apply(self.clock, soc)?;
+        let soc = self.clock.apply(soc)?;
         let bytes =
             input_file::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
         Ok((bytes, soc))

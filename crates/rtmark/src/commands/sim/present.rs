@@ -4,7 +4,7 @@ use rtmark_model::visible;
 use rtmark_observe::missing_debug_info;
 use rtmark_runner::Ending;
 use rtmark_sim::{ImageFormat, Machine, Register};
-use rtmark_units::{Cycles, Hertz};
+use rtmark_units::Nanoseconds;
 
 use super::ending::{self, End};
 use super::execute::FinishedRun;
@@ -17,9 +17,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 
-/// Formats the duration of cycles: to the nanosecond below one second, else to the microsecond.
-fn duration(cycles: Cycles, clock: Hertz) -> String {
-    let ns = cycles.at(clock).0;
+/// Formats a duration: to the nanosecond below one second, else to the microsecond.
+fn duration(Nanoseconds(ns): Nanoseconds) -> String {
     match ns {
         0..1_000_000 => format!("{:.3} µs", ns as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.6} ms", ns as f64 / 1e6),
@@ -111,7 +110,9 @@ impl Arguments {
             message: executed.message(end),
             cycles: machine.cycles().0,
             instructions: machine.instructions().0,
-            nanoseconds: machine.cycles().at(soc.clock).0,
+            nanoseconds: executed.clock.duration().0,
+            clock_source: executed.clock.origin.word(),
+            clocks: clock::periods(&executed.clock.history),
             exceptions: machine.exceptions_taken(),
             unmodelled: machine.unmodelled().map(|one| Unmodelled::of(one, soc)).collect(),
             registers: outcome::registers(machine),
@@ -177,9 +178,9 @@ impl Arguments {
     /// Prints what the run took, and notes about it.
     fn report_costs(&self, source: &RunSource, executed: &FinishedRun<'_>, outcome: &Outcome<'_>) {
         let machine = &executed.session.machine;
-        let (cycles, clock) = (machine.cycles(), source.soc.soc.clock);
-        let time = duration(cycles, clock);
-        say(format!("{cycles}, {}, {time} at {clock}", machine.instructions()));
+        let clock = &executed.clock;
+        let (cycles, time) = (machine.cycles(), duration(clock.duration()));
+        say(format!("{cycles}, {}, {time} at {}", machine.instructions(), clock.describe()));
         if !outcome.unmodelled.is_empty() {
             say(outcome.without_model());
         }
@@ -192,10 +193,7 @@ impl Arguments {
         for note in &executed.notes {
             say(note);
         }
-        let clock_note = || clock::note(machine, &source.image);
-        if let Some(note) = self.clock.is_none().then(clock_note).flatten() {
-            say(note);
-        }
+        source.original_arguments(self).clock.notes(clock).iter().for_each(say);
         if let (Some(bytes), None) = (executed.logged, &self.defmt) {
             let bytes = output::count(bytes.get(), "byte");
             say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));

@@ -3,8 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use rtmark_sim::{Hertz, Machine};
-use rtmark_units::Cycles;
+use rtmark_sim::Machine;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -119,21 +118,25 @@ impl Terminal {
 /// days would pass otherwise.
 #[derive(Debug)]
 pub struct Pace {
-    clock: Hertz,
-    from: (Instant, Cycles),
+    from: (Instant, Duration),
+}
+
+/// Returns the time since reset on the chip's clock.
+fn elapsed(machine: &Machine) -> Duration {
+    machine.clock_history().elapsed_at(machine.cycles())
 }
 
 impl Pace {
     pub fn new(machine: &Machine) -> Self {
-        Self { clock: machine.soc().clock, from: (Instant::now(), machine.cycles()) }
+        Self { from: (Instant::now(), elapsed(machine)) }
     }
 
     /// Returns how far the chip is ahead of real time. If it is behind, counting restarts from now.
     pub fn ahead(&mut self, machine: &Machine) -> Duration {
-        let (began, cycles) = self.from;
-        let lasted = Duration::from_nanos((machine.cycles() - cycles).at(self.clock).0);
+        let (began, before) = self.from;
+        let lasted = elapsed(machine).saturating_sub(before);
         lasted.checked_sub(began.elapsed()).unwrap_or_else(|| {
-            self.from = (Instant::now(), machine.cycles());
+            self.from = (Instant::now(), elapsed(machine));
             Duration::ZERO
         })
     }

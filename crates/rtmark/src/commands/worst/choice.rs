@@ -8,12 +8,11 @@ use rtmark_model::{Basis, Pattern, ScenarioId};
 use rtmark_observe::missing_debug_info;
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Plan, Platform, Selection, input_file};
-use rtmark_sim::{Image, Machine};
-use rtmark_units::Hertz;
+use rtmark_sim::Image;
 
 use super::subject::{Subject, Workload, no_load};
 use crate::cli::Verbosity;
-use crate::commands::clock;
+use crate::commands::clock::ClockArgs;
 use crate::commands::inputs::InputArgs;
 use crate::config::Config;
 use crate::error::CliError;
@@ -44,9 +43,8 @@ pub struct Choice {
     /// Socs, by name or path of a soc file [default: the socs of the default suite]
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
-    /// Clock of the core, if the image sets another than the soc's file has, such as 96MHz
-    #[arg(long, value_parser = clock::parse, requires = "image")]
-    clock: Option<Hertz>,
+    #[command(flatten)]
+    pub clock: ClockArgs,
     /// Build profile, optionally with settings, as in `product+opt=3`
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
@@ -64,21 +62,13 @@ pub fn usage(command: &str) -> String {
 }
 
 impl Choice {
-    /// Returns a note if an image states another clock than the soc's, and none is given.
-    pub fn clock_note(&self, machine: &Machine, image: &Image) -> Option<String> {
-        (self.image.is_some() && self.clock.is_none())
-            .then(|| clock::note(machine, image))
-            .flatten()
-    }
-
     /// Returns the chosen programs, building firmware if necessary.
     pub fn subjects(&self, verbosity: Verbosity) -> Result<Vec<Subject>, CliError> {
         let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
             [] => socs::suite(),
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
-        let socs: Result<Vec<_>, _> =
-            socs?.into_iter().map(|soc| clock::apply(self.clock, soc)).collect();
+        let socs: Result<Vec<_>, _> = socs?.into_iter().map(|soc| self.clock.apply(soc)).collect();
         let socs = socs?;
         let inputs = self.inputs.read()?;
         if let Some(path) = &self.image {
@@ -96,7 +86,7 @@ impl Choice {
                 kernel: None,
                 scenario: self.select.clone(),
                 may_call: None,
-                soc,
+                soc: soc.for_image(&image),
                 path: path.display().to_string(),
                 sha256: sha256(&elf),
                 elf: elf.clone(),

@@ -71,7 +71,7 @@ impl Part {
         Ok(Subject {
             kernel: self.kernel.clone(),
             scenario,
-            soc: socs::from_text(&self.soc_name, &self.soc)?,
+            soc: socs::from_text(&self.soc_name, &self.soc)?.for_image(&image),
             path: self.path.clone(),
             elf: self.elf.clone(),
             image,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use rtmark_model::Place;
 use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
-use rtmark_runner::socs;
+use rtmark_runner::{RunClock, socs};
 use rtmark_sim::{Blocker, Cycles, Instruction, Irq, Machine, Observer};
 use rtmark_worst::{
     Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Witness,
@@ -177,6 +177,10 @@ pub struct Race {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorstCase {
     pub cycles: i64,
+    /// The same in nanoseconds, on the core's clock at that moment.
+    pub nanoseconds: i64,
+    /// The core's clock at that moment, in hertz.
+    pub clock_hz: u32,
     /// The cycle since reset in which the interrupt becomes pending.
     pub point: u64,
     /// The instruction that executes at that moment.
@@ -338,8 +342,14 @@ impl<'a> Describer<'a> {
             )
         };
         let held = by.into_iter().chain(begun).map(named).collect();
+        let clock = RunClock::of(&path.at(witness.point), &self.subject.image);
+        let clock = clock.history.clock_at(Cycles(witness.point));
+        let time = Cycles(witness.cycles.unsigned_abs()).at(clock).0;
+        let nanoseconds = i64::try_from(time).unwrap_or(i64::MAX) * witness.cycles.signum();
         WorstCase {
             cycles: witness.cycles,
+            nanoseconds,
+            clock_hz: clock.0,
             point: witness.point,
             at: self.place(witness.interrupted().unwrap_or_default()),
             stack: self.stack(path, witness.point),

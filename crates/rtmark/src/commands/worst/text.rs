@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use rtmark_model::Place;
-use rtmark_sim::Irq;
+use rtmark_sim::{Hertz, Irq};
 use rtmark_worst::SLICES;
 
 use super::report::{Found, SecondReport, Stretch, WorstCase, called};
@@ -224,8 +224,10 @@ impl WorstCase {
     fn write(&self, text: &mut String, word: &str) {
         let _ = writeln!(
             text,
-            "  {word} {} cycles: pended in cycle {} at {}",
+            "  {word} {} cycles, {} ns at {}: pended in cycle {} at {}",
             self.cycles,
+            self.nanoseconds,
+            Hertz(self.clock_hz),
             self.point,
             at(&self.at)
         );

@@ -35,9 +35,9 @@ fn a_program_sees_the_pins_that_are_driven() {
     let driven = |pin: &str, cycles: &str| {
         scratch.run_code(WAIT_FOR_PIN, &["--pin", pin, "--max-cycles", cycles])
     };
-    // A millisecond is 48,000 cycles.
-    assert_eq!(driven("PA0=1@1ms", "48100").code, 0);
-    assert_eq!(driven("PA0=1@1ms", "47900").code, 12);
+    // 12 MHz after a reset: a millisecond is 12,000 cycles.
+    assert_eq!(driven("PA0=1@1ms", "12100").code, 0);
+    assert_eq!(driven("PA0=1@1ms", "11900").code, 12);
     assert_eq!(driven("pa0=0,1@20us,0@40us", "2000").code, 0);
     assert_eq!(driven("PA1=1", "2000").code, 12, "another pin");
     driven("PE0=1", "2000").assert_error(2, &["no pin PE0", "PA0 to PA15", "PF0 to PF15"]);

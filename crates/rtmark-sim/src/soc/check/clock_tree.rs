@@ -1,0 +1,134 @@
+//! The constraints on a soc file's clock tree.
+
+use super::{Checked, KeyStep, refuse};
+use crate::soc::clock_tree::{ClockFactor, ClockNode, ClockOperand, ClockTree};
+use crate::soc::{Peripheral, PeripheralKind, Soc};
+
+/// The number of bits after the binary point of any chip's divider is below this.
+const MAX_FRACTION_BITS: u8 = 24;
+
+/// The path of a clock, or of one of its keys.
+fn path(at: usize, key: &'static str) -> [KeyStep; 4] {
+    let [tree, clock] = ["clock_tree", "clock"].map(KeyStep::Key);
+    [tree, clock, KeyStep::Index(at), KeyStep::Key(key)]
+}
+
+impl Soc {
+    /// Completes the clock tree's fields with the addresses of their registers.
+    pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
+        let Some(tree) = &mut self.clock_tree else { return Ok(()) };
+        for (at, clock) in tree.clocks.iter_mut().enumerate() {
+            let name = clock.name.clone();
+            for field in clock.fields_mut() {
+                let found = address_of(&self.peripherals, &field.peripheral, &field.register);
+                let Some(address) = found else {
+                    return refuse(
+                        &path(at, "name"),
+                        format!(
+                            "clock {name}: {field} is no register of a peripheral with kind = \"registers\""
+                        ),
+                    );
+                };
+                field.address = address;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_clock_tree(&self) -> Checked {
+        let Some(tree) = &self.clock_tree else { return Ok(()) };
+        for (at, clock) in tree.clocks.iter().enumerate() {
+            check_clock(tree, clock, at)?;
+        }
+        let crystals = tree.clocks.iter().filter(|clock| clock.crystal_hz.is_some());
+        if crystals.count() > 1 {
+            let path = [KeyStep::Key("clock_tree")];
+            return refuse(&path, "clock_tree: at most one clock has crystal_hz");
+        }
+        let reset = |address| {
+            let found = self.peripherals.iter().find_map(|peripheral| {
+                let offset = address - peripheral.base.min(address);
+                peripheral
+                    .registers
+                    .iter()
+                    .find(|register| peripheral.base <= address && register.offset == offset)
+            });
+            found.map_or(0, |register| register.reset)
+        };
+        match tree.core_clock(&reset) {
+            Ok(_) => Ok(()),
+            Err(why) => refuse(
+                &[KeyStep::Key("clock_tree"), KeyStep::Key("core")],
+                format!("clock_tree: after a reset the core has no clock: {why}"),
+            ),
+        }
+    }
+}
+
+fn address_of(peripherals: &[Peripheral], peripheral: &str, register: &str) -> Option<u32> {
+    let block = peripherals
+        .iter()
+        .find(|one| one.name == peripheral && one.kind == PeripheralKind::Registers)?;
+    let found = block.registers.iter().find(|one| one.name == register)?;
+    Some(block.base + found.offset)
+}
+
+fn check_clock(tree: &ClockTree, clock: &ClockNode, at: usize) -> Checked {
+    let name = &clock.name;
+    let earlier = &tree.clocks[..at];
+    if name.is_empty() || earlier.iter().any(|other| other.name == *name) {
+        return refuse(&path(at, "name"), format!("clock {name:?}: another name is needed"));
+    }
+    let origins = [
+        clock.hz.is_some(),
+        clock.crystal_hz.is_some(),
+        !clock.table_hz.is_empty(),
+        !clock.from.is_empty(),
+    ];
+    if origins.into_iter().filter(|given| *given).count() != 1 {
+        let message =
+            format!("clock {name}: give exactly one of hz, crystal_hz, table_hz and from");
+        return refuse(&path(at, "name"), message);
+    }
+    if [clock.hz, clock.crystal_hz].iter().flatten().any(|hertz| hertz.0 == 0) {
+        return refuse(&path(at, "name"), format!("clock {name}: its frequency is 0"));
+    }
+    let unknown = clock
+        .from
+        .iter()
+        .find(|from| !from.is_empty() && earlier.iter().all(|other| other.name != **from));
+    if let Some(from) = unknown {
+        let message =
+            format!("clock {name} derives from {from}, but no earlier clock has that name");
+        return refuse(&path(at, "from"), message);
+    }
+    let choices = clock.table_hz.len().max(clock.from.len());
+    let fits = match &clock.select {
+        Some(field) => (1..=1_u64 << field.width).contains(&(choices as u64)),
+        None => choices <= 1,
+    };
+    if !fits {
+        let message = format!(
+            "clock {name}: select is for from and table_hz, which have an entry for each of its values"
+        );
+        return refuse(&path(at, "select"), message);
+    }
+    clock.ratio.iter().try_for_each(|factor| check_factor(clock, factor, at))
+}
+
+fn check_factor(clock: &ClockNode, factor: &ClockFactor, at: usize) -> Checked {
+    let ClockFactor { multiply, divide, plus, values, range, zero, fraction_bits } = factor;
+    let encoded = *plus > 0 || !values.is_empty() || range.is_some() || *fraction_bits > 0;
+    let wrong = match multiply.as_ref().xor(divide.as_ref()) {
+        None => "each factor has either multiply or divide",
+        Some(ClockOperand::Constant(0)) => "a factor is not 0",
+        Some(ClockOperand::Constant(_)) if encoded || zero.is_some() => {
+            "plus, values, range, zero and fraction_bits are for fields"
+        }
+        _ if *plus > 0 && !values.is_empty() => "give plus or values, not both",
+        _ if *zero == Some(0) => "a factor is not 0",
+        _ if *fraction_bits > MAX_FRACTION_BITS => "fraction_bits is at most 24",
+        Some(_) => return Ok(()),
+    };
+    refuse(&path(at, "ratio"), format!("clock {}: {wrong}", clock.name))
+}

@@ -1,0 +1,87 @@
+//! `rtmark sim`: times by the clock registers.
+
+use serde_json::Value;
+
+use super::Scratch;
+use crate::common::run_rtmark;
+
+/// A raw binary for an STM32F405 that performs stores, and waits about 3000 cycles after each.
+fn storing(stores: &[(u32, u32)]) -> Vec<u8> {
+    // For each store: ldr r0, ADDRESS; ldr r1, VALUE; str r1, [r0]; ldr r2, 1000; subs r2, #1; bne
+    let literals = (8 + 12 * stores.len() + 4).next_multiple_of(4);
+    let load = |register: u16, at: usize, literal: usize| {
+        let from = (at + 4) & !3;
+        0x4800 | register << 8 | ((literals + 4 * literal - from) / 4) as u16
+    };
+    let mut bytes = [0x2000_1000_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
+    for (number, _) in stores.iter().enumerate() {
+        let at = bytes.len();
+        let loads = [load(0, at, 2 * number + 1), load(1, at + 2, 2 * number + 2)];
+        let rest = [0x6001, load(2, at + 6, 0), 0x3A01, 0xD1FD];
+        bytes.extend(loads.into_iter().chain(rest).flat_map(u16::to_le_bytes));
+    }
+    bytes.extend([0xE7FE_u16, 0xBF00].into_iter().flat_map(u16::to_le_bytes));
+    bytes.resize(literals, 0);
+    let words = stores.iter().flat_map(|(address, value)| [*address, *value]);
+    bytes.extend([1_000].into_iter().chain(words).flat_map(u32::to_le_bytes));
+    bytes
+}
+
+/// Runs `rtmark sim` on such a program; returns its document and what it says.
+fn clocked(stores: &[(u32, u32)], more: &[&str]) -> (Value, String) {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("clocks.bin"), storing(stores)).expect("writable");
+    let base = ["sim", "clocks.bin", "--soc", "stm32f405", "--base", "0x08000000", "--for", "1ms"];
+    let arguments = [&base[..], more].concat();
+    let said = run_rtmark(scratch.folder.path(), &arguments).stderr;
+    let json = [&arguments[..], &["--format", "json"]].concat();
+    let document = run_rtmark(scratch.folder.path(), &json).stdout;
+    (serde_json::from_str(&document).expect("JSON"), said)
+}
+
+/// RCC of the STM32F405: 168 MHz from a crystal of 8 MHz, then half of it.
+const TO_168_MHZ: [(u32, u32); 4] = [
+    (0x4002_3804, 0x0740_5408),
+    (0x4002_3800, 0x0101_0083),
+    (0x4002_3808, 0x0000_9402),
+    (0x4002_3808, 0x0000_9482),
+];
+
+#[test]
+fn times_follow_the_clock_registers() {
+    let (document, said) = clocked(&TO_168_MHZ, &[]);
+    let clocks = document["clocks"].as_array().expect("a list");
+    let hertz: Vec<_> = clocks.iter().map(|it| it["clock_hz"].as_u64().expect("hertz")).collect();
+    assert_eq!(hertz, [16_000_000, 168_000_000, 84_000_000]);
+    assert_eq!(document["clock_source"], "registers");
+    let from: Vec<_> = clocks.iter().map(|it| it["from_cycle"].as_f64().expect("cycle")).collect();
+    let cycles = document["cycles"].as_f64().expect("cycles");
+    let parts = [(from[1], 16.0), (from[2] - from[1], 168.0), (cycles - from[2], 84.0)];
+    let time: f64 = parts.iter().map(|(cycles, mhz)| cycles * 1e3 / mhz).sum();
+    let shown = document["nanoseconds"].as_f64().expect("a time");
+    assert!((shown - time).abs() < 2.0 && (1e6..1.0001e6).contains(&shown), "{shown}, {time}");
+    assert!(said.contains("at 16 MHz, then 168 MHz from cycle "), "{said}");
+    // Another crystal, and a clock that is given.
+    let (document, _) = clocked(&TO_168_MHZ[..3], &["--crystal", "4MHz"]);
+    let unknown = document["clock_source"].as_str().expect("a word");
+    assert_eq!((unknown, document["clocks"][0]["clock_hz"].as_u64()), ("soc", Some(168_000_000)));
+    let (document, said) = clocked(&TO_168_MHZ, &["--clock", "100MHz"]);
+    assert_eq!(document["cycles"].as_u64(), Some(100_000));
+    assert!(said.contains("at 100 MHz") && !said.contains("then"), "{said}");
+}
+
+#[test]
+fn what_the_clock_registers_do_not_tell_is_said() {
+    let (document, said) = clocked(&[(0x4002_3804, 0)], &[]);
+    assert_eq!(
+        (document["cycles"].as_u64(), document["nanoseconds"].as_u64()),
+        (Some(16_000), Some(1_000_000))
+    );
+    assert!(said.contains("at the clock after reset, 16 MHz, of the soc's 168 MHz"), "{said}");
+    let (document, said) = clocked(&[(0x4002_3808, 1)], &[]);
+    assert_eq!(document["clock_source"], "soc");
+    assert!(
+        said.contains("HSE needs RCC.CR[16] to be 0x1, and it is 0x0; times are at 168 MHz"),
+        "{said}"
+    );
+}
