@@ -42,6 +42,8 @@ pub struct ForeignImage {
     records: Vec<Record>,
     /// The core's clock, if it is given.
     clock: Option<Hertz>,
+    /// The board's crystal, if it is given.
+    crystal: Option<Hertz>,
 }
 
 /// The reason why a file cannot become a column.
@@ -117,7 +119,7 @@ impl ForeignImage {
         let records = image.section(SECTION).map_or(Ok(Vec::new()), probes::parse);
         let records = records.map_err(|error| refuse(error.to_string()))?;
         let sha256 = sha256(&elf);
-        Ok(Self { name, path: shown, elf, image, sha256, records, clock: None })
+        Ok(Self { name, path: shown, elf, image, sha256, records, clock: None, crystal: None })
     }
 
     /// Returns the image with a core's clock that is given instead of found.
@@ -126,9 +128,19 @@ impl ForeignImage {
         Self { clock, ..self }
     }
 
+    /// Returns the image on a board with another crystal than the soc's file has.
+    #[must_use]
+    pub fn with_crystal(self, crystal: Option<Hertz>) -> Self {
+        Self { crystal, ..self }
+    }
+
     /// Returns the soc on which the image runs.
     fn soc(&self, soc: &SocFile) -> SocFile {
-        let given = self.clock.and_then(|clock| soc.at_clock(clock).ok());
+        let given = match (self.clock, self.crystal) {
+            (Some(clock), _) => soc.at_clock(clock).ok(),
+            (None, Some(crystal)) => soc.with_crystal(crystal).ok().flatten(),
+            (None, None) => None,
+        };
         given.as_ref().unwrap_or(soc).for_image(&self.image)
     }
 
@@ -156,7 +168,13 @@ impl ForeignImage {
         options: &ColumnOptions<'_>,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Column {
-        self.measure_at(&self.soc(soc), None, options, &mut advanced)
+        let mut column = self.measure_at(&self.soc(soc), None, options, &mut advanced);
+        if self.crystal.is_some_and(|crystal| !matches!(soc.with_crystal(crystal), Ok(Some(_)))) {
+            let (image, soc) = (&self.name, &soc.soc.name);
+            let note = format!("{image}: {soc} has no crystal in its clock tree for --crystal");
+            column.notes.push(note);
+        }
+        column
     }
 
     /// Measures the image on a soc, or once more on the same soc with times at the clock that the core

@@ -27,6 +27,9 @@ pub struct Images {
     /// With --image: clock of the core, such as 96MHz [default: what the image sets, or else states]
     #[arg(long, value_parser = clock::parse, requires = "image")]
     clock: Option<Hertz>,
+    /// With --image: crystal of the board, such as 25MHz [default: that of the soc's file]
+    #[arg(long, value_parser = clock::parse, requires = "image", conflicts_with = "clock")]
+    crystal: Option<Hertz>,
 }
 
 impl Images {
@@ -54,7 +57,9 @@ impl Images {
                 return refuse(message, "give each image a different name");
             }
             let image = ForeignImage::read(name, Path::new(path));
-            image.map(|image| image.at_clock(self.clock)).map_err(|error| {
+            let timed =
+                |image: ForeignImage| image.at_clock(self.clock).with_crystal(self.crystal);
+            image.map(timed).map_err(|error| {
                 let hint = match &error {
                     ColumnError::Name(_) => {
                         "choose another name before the equals sign, as in zephyr=lat.elf"
