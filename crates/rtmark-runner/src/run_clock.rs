@@ -44,9 +44,9 @@ impl RunLimit {
         mut run: impl FnMut(&mut Session<'a>, Cycles) -> Result<Ending, E>,
     ) -> Result<Ending, E> {
         loop {
-            let ending = run(session, self.cycle(&session.machine))?;
-            let is_over = session.machine.cycles() >= self.cycle(&session.machine);
-            if is_over || !matches!(ending, Ending::Limit) {
+            let until = self.cycle(&session.machine);
+            let ending = run(session, until)?;
+            if !matches!(ending, Ending::Limit) || self.cycle(&session.machine) <= until {
                 return Ok(ending);
             }
         }
