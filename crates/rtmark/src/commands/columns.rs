@@ -57,8 +57,7 @@ impl Images {
                 return refuse(message, "give each image a different name");
             }
             let image = ForeignImage::read(name, Path::new(path));
-            let timed =
-                |image: ForeignImage| image.at_clock(self.clock).with_crystal(self.crystal);
+            let timed = |image: ForeignImage| image.at_clock(self.clock).with_crystal(self.crystal);
             image.map(timed).map_err(|error| {
                 let hint = match &error {
                     ColumnError::Name(_) => {
