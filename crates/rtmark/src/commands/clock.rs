@@ -1,8 +1,8 @@
 //! `--clock` and `--crystal`, and the core's clock in results.
 
 use clap::Args;
-use rtmark_runner::RunClock;
 use rtmark_runner::socs::SocFile;
+use rtmark_runner::{ForeignImage, RunClock};
 use rtmark_sim::ClockHistory;
 use rtmark_units::Hertz;
 use serde::Serialize;
@@ -59,6 +59,11 @@ impl ClockArgs {
                 "leave it out, or give the core's clock with --clock",
             )
         })
+    }
+
+    /// Gives an image that becomes a column the clock and the crystal of the options.
+    pub fn of(&self, image: ForeignImage) -> ForeignImage {
+        image.at_clock(self.clock).with_crystal(self.crystal)
     }
 
     /// Returns what a user who has given no clock should know of a run's.

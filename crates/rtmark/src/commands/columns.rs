@@ -9,9 +9,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::{Answer, Basis};
 use rtmark_runner::{ColumnError, ColumnOptions, ForeignImage, Platform};
-use rtmark_units::{Cycles, Hertz};
+use rtmark_units::Cycles;
 
-use super::clock;
+use super::clock::ClockArgs;
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -24,12 +24,8 @@ pub struct Images {
     /// are then included only if --kernel names them (docs/images.md)
     #[arg(long, value_name = "NAME=FILE", num_args = 1.., requires = "soc")]
     image: Vec<OsString>,
-    /// With --image: clock of the core, such as 96MHz [default: what the image sets, or else states]
-    #[arg(long, value_parser = clock::parse, requires = "image")]
-    clock: Option<Hertz>,
-    /// With --image: crystal of the board, such as 25MHz [default: that of the soc's file]
-    #[arg(long, value_parser = clock::parse, requires = "image", conflicts_with = "clock")]
-    crystal: Option<Hertz>,
+    #[command(flatten)]
+    clock: ClockArgs,
 }
 
 impl Images {
@@ -57,7 +53,7 @@ impl Images {
                 return refuse(message, "give each image a different name");
             }
             let image = ForeignImage::read(name, Path::new(path));
-            let timed = |image: ForeignImage| image.at_clock(self.clock).with_crystal(self.crystal);
+            let timed = |image: ForeignImage| self.clock.of(image);
             image.map(timed).map_err(|error| {
                 let hint = match &error {
                     ColumnError::Name(_) => {
