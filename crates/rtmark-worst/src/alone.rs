@@ -60,7 +60,7 @@ impl Visitor for SingleVisitor<'_> {
         Some(Outcome { entered: Some(cycle), ..Outcome::default() })
     }
 
-    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Outcome {
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &mut Machine) -> Outcome {
         self.findings.followed += 1;
         let outcome = follow(self.path, machine, *points.end());
         if let Some(entered) = outcome.entered {

@@ -44,15 +44,17 @@ impl Boundary {
     }
 }
 
-/// Returns a copy of the machine after the next instruction, and the cycle in which that instruction
-/// gives way to something on its own; `u64::MAX` if it does not.
-pub fn step_copy(machine: &Machine) -> (Machine, u64) {
-    let mut copy = machine.clone();
-    let _ = copy.advance(Cycles(u64::MAX));
-    // Otherwise it would be over by then: the second instruction of a pair begins with it.
-    let was_abandoned = copy.abandoned_instructions() != machine.abandoned_instructions();
-    let end = if was_abandoned { copy.cycles().0 } else { u64::MAX - machine.interrupt_delay() };
-    (copy, end)
+/// Returns the cycle in which the next instruction gives way to something on its own, or a cycle that
+/// never comes; `check` gets the machine after that instruction.
+pub fn giving_way_at(machine: &mut Machine, check: impl FnOnce(&Machine)) -> u64 {
+    let before = machine.abandoned_instructions();
+    machine.look_ahead(|ahead| {
+        let _ = ahead.advance(Cycles(u64::MAX));
+        check(ahead);
+        // Otherwise it would be over by then: the second instruction of a pair begins with it.
+        let was_abandoned = ahead.abandoned_instructions() != before;
+        if was_abandoned { ahead.cycles().0 } else { u64::MAX - ahead.interrupt_delay() }
+    })
 }
 
 /// Returns the last point at which the instruction about to execute may notice an interrupt or give way
@@ -69,7 +71,7 @@ fn noticed(machine: &mut Machine, interrupt: Irq) -> u64 {
     let (mut at, mut last, mut end) = ((now + 1).saturating_sub(delay), 0, None);
     while let Some(tried) = machine.try_entry_within(interrupt, Cycles(at)) {
         if tried == TrialOutcome::Unclear
-            && at + delay > *end.get_or_insert_with(|| step_copy(machine).1)
+            && at + delay > *end.get_or_insert_with(|| giving_way_at(machine, |_| ()))
         {
             break;
         }

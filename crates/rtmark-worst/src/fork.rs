@@ -185,19 +185,25 @@ fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) 
     }
 }
 
-/// Makes the interrupt pending in the given cycle, in a copy of a machine that has not passed it, and
-/// follows what happens.
-pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
-    let mut copy = machine.clone();
-    copy.take_hits();
-    copy.pend_interrupt(path.question().interrupt, Cycles(at));
+/// Makes the interrupt pending in the given cycle, on a machine that has not passed it, follows what
+/// happens, and takes it back.
+pub fn follow(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
+    if path.question().reach == Reach::Entry {
+        return machine.look_ahead(|ahead| pend_and_run(path, ahead, at));
+    }
+    pend_and_run(path, &mut machine.clone(), at)
+}
+
+fn pend_and_run(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
+    machine.take_hits();
+    machine.pend_interrupt(path.question().interrupt, Cycles(at));
     if path.question().reach == Reach::Check {
         // Runs to the end of the program: the run without the interrupt shows how long that takes.
         let until = path.ended().max(at).saturating_add(path.question().patience);
-        let stop = copy.run(Cycles(until));
-        path.check_machine(&copy);
-        let entered = path.served(&copy, at);
-        let unserved = || Unserved::of(&copy, &stop, path.question().interrupt);
+        let stop = machine.run(Cycles(until));
+        path.check_machine(machine);
+        let entered = path.served(machine, at);
+        let unserved = || Unserved::of(machine, &stop, path.question().interrupt);
         return Outcome {
             entered,
             verdict: Some(Verdict::from(&stop)),
@@ -209,19 +215,19 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let exception = path.question().interrupt.exception();
     let mut entry = Entry { path, exception, at, back: None };
     // However the run ends, whatever has not happened by then counts as missing.
-    let stop = copy.run_observed(until, &mut entry);
-    let Some(since) = path.served(&copy, at) else {
-        path.check_machine(&copy);
-        return Outcome::unserved(Unserved::of(&copy, &stop, path.question().interrupt));
+    let stop = machine.run_observed(until, &mut entry);
+    let Some(since) = path.served(machine, at) else {
+        path.check_machine(machine);
+        return Outcome::unserved(Unserved::of(machine, &stop, path.question().interrupt));
     };
     if path.question().reach == Reach::Entry {
-        path.check_machine(&copy);
+        path.check_machine(machine);
         return Outcome { entered: Some(since), ..Outcome::default() };
     }
-    let resumed = entry.back.and_then(|back| run_until_resumed(&mut copy, back, until));
-    wait_for_watches(path, &mut copy, since, until);
-    path.check_machine(&copy);
-    let hits = copy.take_hits();
+    let resumed = entry.back.and_then(|back| run_until_resumed(machine, back, until));
+    wait_for_watches(path, machine, since, until);
+    path.check_machine(machine);
+    let hits = machine.take_hits();
     let when = |wanted: &dyn Fn(WatchId) -> bool| {
         let hits = hits.iter().filter(move |hit| wanted(hit.watch));
         hits.map(|hit| hit.cycle.0).collect::<Vec<_>>()

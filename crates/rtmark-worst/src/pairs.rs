@@ -127,7 +127,7 @@ impl Visitor for EarlierVisitor<'_> {
         self.path
     }
 
-    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> AlreadyRecorded {
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &mut Machine) -> AlreadyRecorded {
         self.search(points, machine);
         AlreadyRecorded
     }
@@ -215,7 +215,7 @@ impl Visitor for LaterVisitor<'_> {
         Some(PairOutcome { earlier: Ok(earlier), later: Ok(cycle), how: Some(how) })
     }
 
-    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> PairOutcome {
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &mut Machine) -> PairOutcome {
         self.class.findings.followed += 1;
         let pended = [self.pended, *points.end()];
         let met = meet(self.path, machine, self.lines, self.known, pended);

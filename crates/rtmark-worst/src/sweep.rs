@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use rtmark_sim::{Advance, Blocker, Cycles, Irq, Machine, Register, Stop, TrialOutcome, WatchId};
 
-use crate::border::{Boundary, step_copy};
+use crate::border::{Boundary, giving_way_at};
 use crate::fork::Unserved;
 use crate::held::{BlockerTracker, PieceOwner, merged};
 use crate::path::{Path, Window};
@@ -49,7 +49,7 @@ pub trait Visitor {
 
     /// Answers for points that are noticed as the last of them is. The machine is before the first of
     /// them if `needs_first` says so, and otherwise no later than where they are noticed.
-    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Self::Answer;
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &mut Machine) -> Self::Answer;
 
     /// Answers for points that are never noticed.
     fn answer_unserved(
@@ -371,8 +371,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
             self.waiting = Some(from);
             return;
         }
-        let first = self.first.take();
-        let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+        let mut first = self.first.take();
+        let answer = self.visitor.follow(points.clone(), first.as_mut().unwrap_or(&mut self.kept));
         self.add(points, answer);
     }
 
@@ -382,7 +382,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         while self.seen < self.last.unwrap_or(u64::MAX).min(now) {
             let at = self.seen + 1;
             self.seen = at;
-            let answer = self.visitor.follow(at..=at, &self.machine);
+            let answer = self.visitor.follow(at..=at, &mut self.machine);
             self.add(at..=at, answer);
         }
     }
@@ -412,14 +412,13 @@ impl<'a, S: Visitor> Sweep<'a, S> {
                 answer
             } else {
                 let end = *end.get_or_insert_with(|| {
-                    let (copy, end) = step_copy(&self.machine);
-                    self.visitor.path().check_machine(&copy);
-                    end
+                    let path = self.visitor.path();
+                    giving_way_at(&mut self.machine, |ahead| path.check_machine(ahead))
                 });
                 if at + self.delay > end {
                     return until;
                 }
-                self.visitor.follow(at..=at, &self.machine)
+                self.visitor.follow(at..=at, &mut self.machine)
             };
             self.add(at..=at, answer);
             self.seen = at;
@@ -431,9 +430,9 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     /// Answers for the waiting points by following a copy of the machine.
     fn answer_waiting(&mut self, now: u64) {
         if let Some(points) = self.take_waiting(now) {
-            let first = self.first.take();
-            let answer =
-                self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.machine));
+            let mut first = self.first.take();
+            let machine = first.as_mut().unwrap_or(&mut self.machine);
+            let answer = self.visitor.follow(points.clone(), machine);
             self.add(points, answer);
         }
     }
@@ -454,7 +453,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
             }
             let Some(from) = self.waiting.take() else { continue };
             let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
-            let answer = self.visitor.follow(points.clone(), &self.kept);
+            let answer = self.visitor.follow(points.clone(), &mut self.kept);
             self.add(points, answer);
         }
     }

@@ -113,7 +113,7 @@ impl Path {
         let point = case.point;
         let Some(distance) = case.distance else {
             let mut machine = self.before(point);
-            let outcome = follow(self, &machine, point);
+            let outcome = follow(self, &mut machine, point);
             let (served, cycles) = match aspect {
                 Aspect::Handler => (outcome.entered?, None),
                 Aspect::Task => (outcome.woken?, None),

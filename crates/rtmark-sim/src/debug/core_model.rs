@@ -6,6 +6,7 @@
 
 use rtmark_units::Cycles;
 
+use super::checkpoint::Checkpoint;
 use super::{Access, Advance, Observed, RETURN, TrialOutcome};
 use crate::host::Host;
 use crate::image::Image;
@@ -207,6 +208,14 @@ pub trait Trials: CoreModel {
     }
 
     fn try_entry_early(&mut self, interrupt: Irq, at: Cycles) -> TrialOutcome;
+
+    /// By default, a run can be taken back only by running a copy instead.
+    fn checkpoint(&mut self) -> Option<Checkpoint> {
+        None
+    }
+
+    /// By default, there are no checkpoints.
+    fn restore(&mut self, _: Checkpoint) {}
 
     /// By default, interrupts are only taken between instructions, which [`Self::try_entry`] covers.
     fn try_entry_within(&mut self, _interrupt: Irq, _at: Cycles) -> Option<TrialOutcome> {

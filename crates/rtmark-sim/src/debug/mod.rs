@@ -1,6 +1,7 @@
 //! Observing and controlling a run from outside: watches, observers, single steps, trial interrupts.
 
 mod bound;
+mod checkpoint;
 mod control;
 mod core_model;
 mod observe;

@@ -207,7 +207,7 @@ impl CortexM {
 
     /// Returns the access that the instruction at the program counter will perform.
     pub(super) fn access_at_pc(&self) -> Option<Access> {
-        let slot = self.state.predecoded.decoder.decode(&self.state.bus, self.state.cpu.pc)?;
+        let slot = self.state.predecoded.instruction(&self.state.bus, self.state.cpu.pc)?;
         self.access_of(&slot)
     }
 
@@ -217,8 +217,7 @@ impl CortexM {
             Op::Watch => self
                 .state
                 .predecoded
-                .decoder
-                .decode(&self.state.bus, self.state.cpu.pc)
+                .instruction(&self.state.bus, self.state.cpu.pc)
                 .is_some_and(|s| call(&s)),
             _ => call(slot),
         }

@@ -11,6 +11,7 @@ use crate::timing::memo::PipeState;
 use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::Masks;
+use crate::debug::checkpoint::Checkpoint;
 use crate::debug::core_model::{Controlled, Trials};
 use crate::debug::observe::{Access, AccessKind};
 use crate::engine::CortexM;
@@ -160,6 +161,14 @@ impl Trials for CortexM {
         self.state.interrupt_delay()
     }
 
+    fn checkpoint(&mut self) -> Option<Checkpoint> {
+        Some(Checkpoint::of(self))
+    }
+
+    fn restore(&mut self, checkpoint: Checkpoint) {
+        checkpoint.restore(self);
+    }
+
     fn try_entry(&mut self, interrupt: Irq) -> TrialOutcome {
         let exception = interrupt.exception();
         match self.begin_entry(exception) {
@@ -215,14 +224,17 @@ impl Trials for CortexM {
             None => Some((lowest, Vec::new())),
         };
         let (Some(stack), Some((address, words))) = (stack, accessed) else {
-            let mut copy = self.clone();
-            copy.state.pend_interrupt(interrupt, at);
-            let _ = copy.advance(Cycles(u64::MAX));
-            if copy.state.failed.is_some() {
-                self.state.failed = copy.state.failed.take();
+            let checkpoint = Checkpoint::of(self);
+            self.state.pend_interrupt(interrupt, at);
+            let _ = self.advance(Cycles(u64::MAX));
+            let failed = self.state.failed.take();
+            let was_abandoned = self.state.abandoned_instructions != before;
+            checkpoint.restore(self);
+            if failed.is_some() {
+                self.state.failed = failed;
                 self.state.request_attention();
             }
-            return (copy.state.abandoned_instructions != before).then_some(TrialOutcome::Unclear);
+            return was_abandoned.then_some(TrialOutcome::Unclear);
         };
         let saved = SavedState::of(self);
         self.state.schedule(exception, at.0);
@@ -341,8 +353,7 @@ impl CortexM {
 
     /// Copies words of RAM; returns `None` if they are not all in RAM.
     fn copy_words(&self, from: u32, count: usize) -> Option<Vec<[u8; 4]>> {
-        let addresses = (0..count as u32).map(|at| from.wrapping_add(4 * at));
-        addresses.map(|address| self.state.bus.ram_load(address)).collect()
+        self.state.bus.ram_words(from, count as u32).map(<[_]>::to_vec)
     }
 
     /// Copies the words of memory that an access may change, with the first one's address; returns `None`
@@ -360,6 +371,11 @@ impl CortexM {
     }
 
     fn store_words(&mut self, to: u32, words: &[[u8; 4]]) {
+        if let Some(target) = self.state.bus.ram_words_mut(to, words.len() as u32) {
+            target.copy_from_slice(words);
+            return;
+        }
+        // Code may have run from them.
         for (at, word) in (0..).zip(words) {
             self.state.bus.store(to.wrapping_add(4 * at), *word);
         }

@@ -230,7 +230,7 @@ impl Devices {
 
     fn apply_drive(&mut self, pin: &str, drive: &Drive) {
         let drive = drive.on_clock(&self.clock.history);
-        for attached in &mut self.attached {
+        for attached in self.attached.iter_mut() {
             each!(&mut attached.device, it => it.drive(pin, &drive));
         }
     }

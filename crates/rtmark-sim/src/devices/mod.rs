@@ -11,6 +11,7 @@
 
 mod access;
 mod console;
+mod copy_on_write;
 mod core_clock;
 mod counter;
 mod exti;
@@ -36,6 +37,7 @@ use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
 pub use console::Console;
+use copy_on_write::CopyOnWrite;
 pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
 use core_clock::{CoreClock, held};
 use exti::{Exti, ExtiLayout};
@@ -302,7 +304,7 @@ impl AttachedDevice {
 #[derive(Clone, Debug)]
 pub struct Devices {
     /// Sorted by address.
-    pub attached: Vec<AttachedDevice>,
+    pub attached: CopyOnWrite<Vec<AttachedDevice>>,
     /// The earliest cycle in which one of them is due.
     pub next: u64,
     clock: CoreClock,
@@ -438,7 +440,7 @@ impl Devices {
             each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
         }
         Self {
-            attached,
+            attached: attached.into(),
             next: u64::MAX,
             clock,
             waited: 0,
@@ -456,7 +458,7 @@ impl Devices {
     pub fn reset(&mut self, soc: &Soc, memories: &mut LineMemories) {
         let before = std::mem::replace(self, Self::new(soc));
         self.carry_over(before);
-        for attached in &self.attached {
+        for attached in self.attached.iter() {
             if let Device::Registers(registers) = &attached.device {
                 registers.control_memories(memories);
             }
@@ -465,7 +467,7 @@ impl Devices {
 
     /// Takes over from the devices of the same soc what a reset preserves.
     pub fn carry_over(&mut self, mut before: Self) {
-        for (attached, before) in self.attached.iter_mut().zip(&mut before.attached) {
+        for (attached, before) in self.attached.iter_mut().zip(before.attached.iter_mut()) {
             if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
                 receiver.connect(before.remaining(), 0);
             }

@@ -151,8 +151,8 @@ impl State {
         pipe: PipeState,
         ici: Option<u8>,
     ) -> ModelInstruction {
-        let (decoder, bus) = (&self.predecoded.decoder, &self.bus);
-        let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+        let bus = &self.bus;
+        let mut slot = self.predecoded.instruction(bus, pc).unwrap_or(Slot::undefined(2));
         if let Some(ici) = ici {
             slot = rest(&slot, ici);
         }

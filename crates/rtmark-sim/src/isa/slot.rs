@@ -185,6 +185,11 @@ impl Slot {
         self
     }
 
+    /// Returns the slot without marks.
+    pub const fn bare(self) -> Self {
+        Self { extent: self.size(), ..self }
+    }
+
     /// Records whether the instruction, at this address, reaches a new line.
     pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
         let last = address + self.size() as u32 - 2;

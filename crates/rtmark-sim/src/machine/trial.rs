@@ -82,6 +82,18 @@ impl Machine {
         on!(&self.core, core => core.observes_pending_until(interrupt.into()))
     }
 
+    /// Runs ahead, and takes back everything that happened: `act` gets the machine, or a copy of it, whose
+    /// accesses to memory are slower than usual. It must not change watches or the image. Returns its
+    /// result.
+    pub fn look_ahead<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(checkpoint) = on!(&mut self.core, core => core.checkpoint()) else {
+            return act(&mut self.clone());
+        };
+        let result = act(self);
+        on!(&mut self.core, core => core.restore(checkpoint));
+        result
+    }
+
     /// Returns whether the core is asleep, so that an interrupt wakes it.
     pub fn is_asleep(&self) -> bool {
         on!(&self.core, core => core.is_asleep())

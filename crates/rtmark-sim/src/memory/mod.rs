@@ -54,6 +54,33 @@ pub struct Bus {
     code_range: Range,
     /// The addresses of RAM that hold decoded code, and whether they have been written.
     pub code_writes: CodeWrites,
+    /// What has been overwritten since [`Bus::begin_trial`].
+    journal: Option<Journal>,
+}
+
+/// What stores have overwritten, in their order.
+#[derive(Clone, Debug, Default)]
+struct Journal {
+    /// Each store's place, with the number of its bytes in `bytes`.
+    stores: Vec<(Place, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Journal {
+    fn note(&mut self, memory: usize, offset: usize, overwritten: &[u8]) {
+        self.stores.push((Place { memory, offset: offset as u32 }, overwritten.len()));
+        self.bytes.extend_from_slice(overwritten);
+    }
+}
+
+/// What [`Bus::end_trial`] restores besides contents.
+#[derive(Clone, Copy, Debug)]
+pub struct BusBeforeTrial {
+    ram_base: u32,
+    main_ram: usize,
+    astray: u32,
+    code_range: Range,
+    dirty: bool,
 }
 
 /// Records which RAM addresses hold decoded code, so that stores to them are noticed.
@@ -109,6 +136,7 @@ impl Bus {
             ranges: Vec::new(),
             code_range: Range { base: 0, size: 0, memory: 0 },
             code_writes: CodeWrites::default(),
+            journal: None,
         };
         for (at, memory) in soc.memories.iter().enumerate() {
             let size = memory.size as usize;
@@ -146,6 +174,7 @@ impl Bus {
             ranges: Vec::new(),
             code_range: Range { base: 0, size: 0, memory: 0 },
             code_writes: CodeWrites { low: 0, high: 0, dirty: false },
+            journal: None,
         }
     }
 
@@ -216,8 +245,49 @@ impl Bus {
         };
         let target = &mut target[place.offset as usize..];
         let count = bytes.len().min(target.len());
+        if let Some(journal) = &mut self.journal {
+            journal.note(place.memory, place.offset as usize, &target[..count]);
+        }
         target[..count].copy_from_slice(&bytes[..count]);
         count
+    }
+
+    /// Begins to record what stores overwrite, so that [`Bus::end_trial`] can take them back. Until then the
+    /// fast path stays closed.
+    pub fn begin_trial(&mut self) -> BusBeforeTrial {
+        self.open_main_ram(false);
+        self.journal = Some(Journal::default());
+        BusBeforeTrial {
+            ram_base: self.ram_base,
+            main_ram: self.main_ram,
+            astray: self.astray,
+            code_range: self.code_range,
+            dirty: self.code_writes.dirty,
+        }
+    }
+
+    /// Takes back all stores since [`Bus::begin_trial`]; returns whether they may have changed what has been
+    /// decoded. The fast path remains closed until it is opened.
+    pub fn end_trial(&mut self, before: BusBeforeTrial) -> bool {
+        let Journal { stores, mut bytes } = self.journal.take().unwrap_or_default();
+        let mut touches_code = false;
+        for (place, count) in stores.into_iter().rev() {
+            let overwritten = &bytes[bytes.len() - count..];
+            let (from, to) = (place.offset as usize, place.offset as usize + count);
+            match &mut self.contents[place.memory] {
+                Contents::Own(own) => own[from..to].copy_from_slice(overwritten),
+                Contents::Shared(shared) => {
+                    Arc::make_mut(shared)[from..to].copy_from_slice(overwritten);
+                }
+            }
+            bytes.truncate(bytes.len() - count);
+            touches_code |= self.holds_code(place, count);
+        }
+        let BusBeforeTrial { ram_base, main_ram, astray, code_range, dirty } = before;
+        (self.ram_base, self.main_ram, self.astray) = (ram_base, main_ram, astray);
+        self.code_range = code_range;
+        self.code_writes.dirty = dirty;
+        touches_code
     }
 
     /// Returns how many bytes of memory follow an address without a gap.
@@ -235,9 +305,20 @@ impl Bus {
         count
     }
 
+    /// Returns whether code may have been decoded from some bytes. Flash always counts as code.
+    fn holds_code(&self, place: Place, count: usize) -> bool {
+        let CodeWrites { low, high, .. } = self.code_writes;
+        let mut addresses = self.ranges.iter().filter(|range| range.memory == place.memory);
+        !self.is_writable(place.memory)
+            || addresses.any(|range| {
+                let from = range.base + place.offset;
+                from < high && u64::from(from) + count as u64 > u64::from(low)
+            })
+    }
+
     /// Opens or closes the fast path to the main RAM, for accesses that nothing has to check.
     pub fn open_main_ram(&mut self, open: bool) {
-        if open != (self.ram_memory == usize::MAX) {
+        if open != (self.ram_memory == usize::MAX) || self.journal.is_some() {
             return;
         }
         if let Some(Contents::Own(bytes)) = self.contents.get_mut(self.main_ram) {
@@ -352,6 +433,9 @@ impl Bus {
             Contents::Shared(_) => return false,
         };
         let Some(target) = target.get_mut(at..at + N) else { return false };
+        if let Some(journal) = &mut self.journal {
+            journal.note(memory, at, target);
+        }
         target.copy_from_slice(&bytes);
         true
     }
@@ -359,8 +443,11 @@ impl Bus {
     /// Fills every memory that accepts stores with its reset value.
     pub fn reset(&mut self) {
         self.ram.fill(RAM_AT_RESET);
-        for contents in &mut self.contents {
+        for (memory, contents) in self.contents.iter_mut().enumerate() {
             if let Contents::Own(bytes) = contents {
+                if let Some(journal) = &mut self.journal {
+                    journal.note(memory, 0, bytes);
+                }
                 bytes.fill(RAM_AT_RESET);
             }
         }

@@ -69,11 +69,11 @@ impl CoreState for State {
         for segment in image.segments() {
             let address = segment.load_address;
             if self.devices.takes_image(address, segment.bytes.len()) {
-                self.initial.push((address, segment.bytes.clone()));
+                self.initial.push((address, segment.bytes.as_slice().into()));
                 continue;
             }
             if program(&mut self.bus, &self.soc, segment)? == AfterReset::ProgrammedAgain {
-                self.initial.push((address, segment.bytes.clone()));
+                self.initial.push((address, segment.bytes.as_slice().into()));
             }
         }
         self.rtt.expect(image);

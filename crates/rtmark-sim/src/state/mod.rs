@@ -122,7 +122,7 @@ pub struct State {
     pub devices: Devices,
     pub rtt: Rtt,
     /// Bytes that the image puts into RAM and registers, for [`Machine::reset`].
-    pub initial: Vec<(u32, Vec<u8>)>,
+    pub initial: Vec<(u32, Arc<[u8]>)>,
     pub soc: Arc<Soc>,
 }
 

@@ -172,6 +172,32 @@ impl Predecoded {
         }
     }
 
+    /// Creates a placeholder for instructions that have been moved elsewhere, with a copy of what
+    /// decoding depends on.
+    pub fn placeholder(&self) -> Self {
+        Self {
+            windows: Vec::new(),
+            decoder: self.decoder.clone(),
+            watched_instructions: BTreeMap::new(),
+            epoch: self.epoch,
+            overwritten: OverwrittenCode::default(),
+        }
+    }
+
+    /// Returns the instruction at an address as the program has it, without watches, stops and checks.
+    pub fn instruction(&self, bus: &Bus, address: u32) -> Option<Slot> {
+        self.known_instruction(address).or_else(|| self.decoder.decode(bus, address))
+    }
+
+    /// Returns the instruction at an address if it has been decoded and nothing takes its place.
+    fn known_instruction(&self, address: u32) -> Option<Slot> {
+        let window = self.windows.iter().find(|window| window.covers(address))?;
+        let (_, within) = window.place(address);
+        let slot = (*window.known_page(address)?.slots[within].get()?)?;
+        let is_replaced = matches!(slot.op, Op::Watch | Op::Stop);
+        (!is_replaced).then(|| slot.unguarded().bare())
+    }
+
     /// Returns the instruction that a watch replaces.
     pub fn watched_instruction(&mut self, bus: &Bus, address: u32) -> Slot {
         if let Some(known) = self.watched_instructions.get(&address) {

@@ -25,18 +25,21 @@ enum Mode {
     Tried,
     /// Gone on with by a copy that was made in the middle, while the original goes on, too.
     Copied,
+    /// Run ahead now and then, with an interrupt, which is taken back.
+    LookingAhead,
     /// Each of these for a while.
     Mixed,
 }
 
 impl Mode {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::InPieces,
         Self::Observed,
         Self::AtLandmarks,
         Self::Stepped,
         Self::Tried,
         Self::Copied,
+        Self::LookingAhead,
         Self::Mixed,
     ];
 
@@ -81,8 +84,12 @@ impl Mode {
                 std::mem::swap(machine, &mut original);
                 stop
             }
+            Self::LookingAhead => pieces(machine, until, random, |random, machine, to| {
+                look_ahead(machine, random);
+                machine.run(to)
+            }),
             Self::Mixed => pieces(machine, until, random, |random, machine, to| {
-                let mode = Self::ALL[random.below(6) as usize];
+                let mode = Self::ALL[random.below(Self::ALL.len() as u32 - 1) as usize];
                 mode.run(machine, to, random)
             }),
         }
@@ -130,6 +137,27 @@ fn try_early_interrupt(machine: &mut Machine, random: &mut Random) {
         let before = machine.interrupt_delay() + u64::from(random.below(4));
         let _ = machine.try_entry_early(SPARE_INTERRUPT, Cycles(next.saturating_sub(before)));
     }
+}
+
+/// Runs ahead with an interrupt, which is to meet what a copy meets.
+fn look_ahead(machine: &mut Machine, random: &mut Random) {
+    let mut copy = machine.clone();
+    let now = machine.cycles().0;
+    let until = Cycles(now + u64::from(random.below(400)));
+    let pends = Cycles(now + u64::from(random.below(200)));
+    let is_observed = random.below(2) == 0;
+    let run = |machine: &mut Machine| {
+        machine.pend_interrupt(SPARE_INTERRUPT, pends);
+        if is_observed {
+            machine.run_observed(until, &mut NullObserver)
+        } else {
+            machine.run(until)
+        }
+    };
+    machine.look_ahead(|ahead| {
+        assert_eq!(run(ahead), run(&mut copy));
+        assert_same(ahead, &copy, "the machine that looks ahead and the copy");
+    });
 }
 
 /// What [`Counts`] holds.

@@ -120,6 +120,29 @@ fn code_written_by_a_handler_executes_after_it() {
     }
 }
 
+/// Nor does what was decoded of it.
+#[test]
+fn code_written_while_looking_ahead_does_not_stay() {
+    for &core in CoreKind::CORTEX_M {
+        for base in bases().filter(|&base| base < STACK - 0x100) {
+            for at in (600..1_800).step_by(97) {
+                let mut machine = machine(core, base, Site::Next);
+                machine.run(Cycles(at));
+                let mut plain = machine.clone();
+                plain.run(LONG);
+                let what = format!("{core} at {base:#x}, cycle {at}");
+                machine.look_ahead(|ahead| {
+                    ahead.pend_interrupt(INTERRUPT, Cycles(at + 20));
+                    ahead.run(LONG);
+                    assert_ne!(outcome(ahead)[2], outcome(&plain)[2], "{what}: nothing written");
+                });
+                machine.run(LONG);
+                assert_eq!(outcome(&machine), outcome(&plain), "{what}");
+            }
+        }
+    }
+}
+
 /// From outside: all the code is new then, or one word of it.
 #[test]
 fn code_written_from_outside_executes_on_that_machine_only() {

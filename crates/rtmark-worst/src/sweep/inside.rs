@@ -26,9 +26,10 @@ impl<S: Visitor> Sweep<'_, S> {
             return;
         }
         if let Some(waiting) = self.waiting.take() {
-            let first = self.first.take();
+            let mut first = self.first.take();
             let points = waiting..=self.last.map_or(come, |last| last.min(come)).max(waiting);
-            let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+            let machine = first.as_mut().unwrap_or(&mut self.kept);
+            let answer = self.visitor.follow(points.clone(), machine);
             self.add(points, answer);
         }
         // What the sweep started with in the middle of this step does not belong to this sweep.
@@ -74,19 +75,20 @@ impl<S: Visitor> Sweep<'_, S> {
 
     /// Follows a point from the kept machine's position.
     fn point(&mut self, at: u64) -> S::Answer {
-        self.visitor.follow(at..=at, &self.kept)
+        self.visitor.follow(at..=at, &mut self.kept)
     }
 
     /// Tells whether an interrupt that becomes pending at a cycle is noticed within the next step.
-    fn is_noticed(&self, at: u64) -> bool {
-        let interrupt = self.visitor.interrupt();
-        let mut copy = self.kept.clone();
-        copy.pend_interrupt(interrupt, Cycles(at));
-        let _ = copy.advance(Cycles(u64::MAX));
-        self.visitor.path().check_machine(&copy);
-        // An instruction that gives way to it has seen it before it is reported as pending.
-        copy.is_pending_or_active(interrupt)
-            || copy.abandoned_instructions() != self.kept.abandoned_instructions()
+    fn is_noticed(&mut self, at: u64) -> bool {
+        let (interrupt, path) = (self.visitor.interrupt(), self.visitor.path());
+        let before = self.kept.abandoned_instructions();
+        self.kept.look_ahead(|ahead| {
+            ahead.pend_interrupt(interrupt, Cycles(at));
+            let _ = ahead.advance(Cycles(u64::MAX));
+            path.check_machine(ahead);
+            // An instruction that gives way to it has seen it before it is reported as pending.
+            ahead.is_pending_or_active(interrupt) || ahead.abandoned_instructions() != before
+        })
     }
 
     /// Answers for a range of points whose ends are known. A step looks at what is pending only a few

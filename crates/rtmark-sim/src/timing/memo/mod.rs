@@ -205,6 +205,11 @@ impl PipelineMemo {
         self.fetches_left.clear();
     }
 
+    /// Returns whether the numbers of states are those of another memo.
+    pub fn shares_states(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tables, &other.tables)
+    }
+
     /// Forgets all states but one, and returns it under its new number.
     pub fn renew(&mut self, pipe: PipeState) -> PipeState {
         let state = self.tables().state(pipe).clone();
