@@ -5,7 +5,7 @@ use super::pipe_state::NUMBER_SHIFT;
 use super::{EntryResult, Incoming, ModelInstruction, PipeState};
 use crate::timing::dual::Dual;
 use crate::timing::issue::Issue;
-use crate::timing::pipeline::{Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has};
+use crate::timing::pipeline::{CodeMemory, Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has};
 
 /// The limit of numbered states, which bounds their memory: at half of it all states are forgotten.
 /// It keeps the highest bit of every number clear.
@@ -19,14 +19,21 @@ const STEPS: usize = 1 << 20;
 pub struct NumberedPipeline {
     pub next: Pipeline,
     pub taken: Option<Box<Pipeline>>,
+    /// The pipelines if the newest instruction, a return, leads to another kind of memory than the
+    /// one it is in: fetching from its target has begun before that is known.
+    pub elsewhere: Vec<(CodeMemory, Pipeline)>,
 }
 
 impl NumberedPipeline {
+    /// Creates the state of a pipeline that does not depend on what the newest instruction does.
+    pub const fn of(next: Pipeline) -> Self {
+        Self { next, taken: None, elsewhere: Vec::new() }
+    }
+
     fn for_each(&mut self, change: impl Fn(&mut Pipeline)) {
         change(&mut self.next);
-        if let Some(taken) = &mut self.taken {
-            change(taken);
-        }
+        self.taken.iter_mut().for_each(|taken| change(taken));
+        self.elsewhere.iter_mut().for_each(|(_, pipeline)| change(pipeline));
     }
 }
 
@@ -95,6 +102,24 @@ impl Pipeline {
         self.learn(facts);
     }
 
+    /// Returns the pipelines in which a return at `pc` has entered the execute stage and leads to
+    /// another kind of memory, with the cycles until it entered.
+    fn returns_elsewhere(
+        &self,
+        pc: u32,
+        incoming: &Incoming,
+        condition: Condition,
+    ) -> Result<Vec<(CodeMemory, Self, u32)>, Stalled> {
+        let futures = self.memories_elsewhere(pc).map(|(memory, target)| {
+            let mut pipeline = self.clone();
+            let cost = pipeline.advance(pc, &incoming.step, condition, true, target)?;
+            pipeline.leave_from(target, pc.wrapping_add(incoming.size));
+            pipeline.settle();
+            Ok((memory, pipeline, cost))
+        });
+        futures.collect()
+    }
+
     /// Counts fetched addresses from `address`, and lines from `line`, from now on.
     fn leave_from(&mut self, address: u32, line: u32) {
         self.move_addresses(address.wrapping_neg());
@@ -112,7 +137,7 @@ impl Tables {
             tables.add(match model {
                 Model::Pipeline(setup) => {
                     let next = Pipeline::refilling(setup, buffers);
-                    NumberedState::Pipeline(Box::new(NumberedPipeline { next, taken: None }))
+                    NumberedState::Pipeline(Box::new(NumberedPipeline::of(next)))
                 }
                 Model::Issue => NumberedState::Issue(Issue::default()),
                 Model::Dual => NumberedState::Dual(Box::default()),
@@ -195,8 +220,11 @@ impl NumberedPipeline {
     /// Returns the pipeline before the instruction at `pc`, with the facts in `pipe` that the
     /// previous instruction's execution has shown.
     pub fn now(&self, pc: u32, pipe: PipeState) -> Pipeline {
-        let mut pipeline = match &self.taken {
-            Some(taken) if pipe.is_taken() => taken.as_ref().clone(),
+        let memory = self.next.memory_at(pc);
+        let elsewhere = self.elsewhere.iter().find(|(leads_to, _)| *leads_to == memory);
+        let mut pipeline = match (&self.taken, elsewhere) {
+            (Some(taken), _) if pipe.is_taken() => taken.as_ref().clone(),
+            (_, Some((_, pipeline))) => pipeline.clone(),
             _ => self.next.clone(),
         };
         pipeline.continue_at(pc, pipe);
@@ -221,6 +249,12 @@ impl NumberedPipeline {
             Unit::Branch => (target, true),
             _ => (target, false),
         };
+        let jumps = always && condition != Condition::Failed;
+        let elsewhere = if returns && jumps {
+            pipeline.returns_elsewhere(pc, incoming, condition)?
+        } else {
+            Vec::new()
+        };
         let mut other = (step.unit == Unit::Conditional).then(|| Box::new(pipeline.clone()));
         let cost = pipeline.advance(pc, &step, condition, always, target)?;
         if step.is(has::AIMED) {
@@ -228,7 +262,6 @@ impl NumberedPipeline {
         } else if let Some(other) = &mut other {
             other.advance(pc, &step, condition, true, target)?;
         }
-        let jumps = always && condition != Condition::Failed;
         pipeline.leave_from(
             if jumps { target } else { next_address },
             if jumps && !returns { target } else { next_address },
@@ -238,6 +271,11 @@ impl NumberedPipeline {
             other.leave_from(target, target);
             other.settle();
         }
-        Ok((Self { next: pipeline, taken: other }, cost))
+        let elsewhere = elsewhere.into_iter().map(|(memory, mut other, counted)| {
+            other.count_ahead(cost as i8 - counted as i8);
+            (memory, other)
+        });
+        let elsewhere = elsewhere.filter(|(_, other)| *other != pipeline).collect();
+        Ok((Self { next: pipeline, taken: other, elsewhere }, cost))
     }
 }

@@ -10,7 +10,7 @@
 
 use super::execute::InFlight;
 use super::ports::Fetch;
-use super::{Pipeline, Unit, has};
+use super::{Pipeline, SYSTEM, Unit, has, is_on_system_bus};
 
 /// The distance in bytes from an instruction within which lines are told apart between two
 /// instructions.
@@ -40,6 +40,38 @@ impl SlowMemory {
 
     const fn line(&self, address: u32) -> u32 {
         address & !(self.line_bytes - 1)
+    }
+}
+
+/// The kind of a memory that code is fetched from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CodeMemory {
+    /// In the Code region, without wait states that the pipeline models.
+    Code,
+    /// In the Code region: the slow memory.
+    Slow,
+    /// Behind the System bus.
+    System,
+}
+
+impl CodeMemory {
+    /// All kinds, each with an address in such a memory.
+    pub fn all(slow: &SlowMemory) -> impl Iterator<Item = (Self, u32)> {
+        let base = slow.bases[0];
+        let code = SYSTEM - slow.line_bytes.max(4);
+        let slow = (slow.wait_states > 0).then_some((Self::Slow, base));
+        [(Self::Code, code), (Self::System, SYSTEM)].into_iter().chain(slow)
+    }
+
+    /// Returns the kind of the memory at an address.
+    pub fn of(slow: &SlowMemory, address: u32) -> Self {
+        if is_on_system_bus(address) {
+            Self::System
+        } else if slow.wait_states > 0 && slow.contains(address) {
+            Self::Slow
+        } else {
+            Self::Code
+        }
     }
 }
 
@@ -186,13 +218,9 @@ impl Pipeline {
             self.buffered = BufferedLine::Unknown;
             return;
         }
-        let there = self.setup.slow.contains(target);
         let line = BufferedLine::Line(self.setup.slow.line(target));
-        if !there || self.setup.slow.line_buffer && self.buffered == line {
+        if self.setup.slow.line_buffer && std::mem::replace(&mut self.buffered, line) == line {
             self.fetch_port.fetches().for_each(|it| it.waits = 0);
-        }
-        if there && self.setup.slow.line_buffer {
-            self.buffered = line;
         }
     }
 

@@ -98,6 +98,8 @@ rules! {
     WaitingFetchFirst: "waiting fetch first", "IHI 0033, 3.1; CC2650, CC2652";
     /// An address for one bus waits for the data on another one.
     BusSwitchWaits: "change of bus", "CC2650, CC2652, STM32F100";
+    /// The address of a fetch for one bus waits for the end of a fetch on another one.
+    FetchBusSwitchWaits: "change of bus, fetches", "DDI 0337G, 12.4; CC2650, CC2652, STM32F100";
     /// In the Code region, a read after a write to the same memory waits one cycle.
     CodeReadBehindWrite: "read behind write, Code", "CC2650 (GPRAM)";
     /// On the System bus, a load after a store waits for it.
