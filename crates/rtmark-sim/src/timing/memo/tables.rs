@@ -95,6 +95,7 @@ impl Pipeline {
             self.forget_given_up();
             self.forget_lines();
         }
+        self.use_kept_line();
         self.record_return_line(pc);
         if returning && pc & 2 != 0 {
             self.return_to_second_half(pc);
@@ -124,6 +125,7 @@ impl Pipeline {
     fn leave_from(&mut self, address: u32, line: u32) {
         self.move_addresses(address.wrapping_neg());
         self.move_given_up(line.wrapping_neg());
+        self.keep_line(line);
         self.move_lines(line.wrapping_neg());
         self.forget_far_lines();
     }

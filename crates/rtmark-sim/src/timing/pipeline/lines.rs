@@ -85,6 +85,8 @@ pub(super) enum BufferedLine {
     Data,
     /// The line at this address.
     Line(u32),
+    /// The line at this absolute address, while the code that runs is in another memory.
+    Kept(u32),
 }
 
 /// The word of a slow memory that a data access reads first.
@@ -170,6 +172,22 @@ impl Pipeline {
             executing.reads.move_by(by);
         }
         self.data_port.transfers().for_each(|it| it.reads.move_by(by));
+    }
+
+    /// Keeps the line read last by its absolute address if the code at `next` is in another memory.
+    pub fn keep_line(&mut self, next: u32) {
+        if let BufferedLine::Line(line) = self.buffered
+            && !self.setup.slow.contains(next)
+        {
+            self.buffered = BufferedLine::Kept(line);
+        }
+    }
+
+    /// Makes the address of a kept line one like those of all lines while the pipeline advances.
+    pub fn use_kept_line(&mut self) {
+        if let BufferedLine::Kept(line) = self.buffered {
+            self.buffered = BufferedLine::Line(line);
+        }
     }
 
     /// Forgets near lines, because the address that they count from is unknown.
