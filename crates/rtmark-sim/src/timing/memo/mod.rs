@@ -372,9 +372,7 @@ impl PipelineMemo {
     pub fn drain(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.drains.get(key(pc, pipe), || match lock(tables).state(pipe) {
-            NumberedState::Pipeline(numbered) => {
-                numbered.now(pc, pipe).drain()
-            }
+            NumberedState::Pipeline(numbered) => numbered.now(pc, pipe).drain(),
             NumberedState::Issue(issue) => Ok(issue.rest()),
             NumberedState::Dual(dual) => Ok(dual.rest()),
         })

@@ -5,7 +5,9 @@ use super::pipe_state::NUMBER_SHIFT;
 use super::{EntryResult, Incoming, ModelInstruction, PipeState};
 use crate::timing::dual::Dual;
 use crate::timing::issue::Issue;
-use crate::timing::pipeline::{CodeMemory, Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has};
+use crate::timing::pipeline::{
+    CodeMemory, Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has,
+};
 
 /// The limit of numbered states, which bounds their memory: at half of it all states are forgotten.
 /// It keeps the highest bit of every number clear.
@@ -20,7 +22,8 @@ pub struct NumberedPipeline {
     pub next: Pipeline,
     pub taken: Option<Box<Pipeline>>,
     /// The pipelines if the newest instruction, a return, leads to another kind of memory than the
-    /// one it is in: fetching from its target has begun before that is known.
+    /// one it is in. Fetching from its target begins in the decode stage, before the target is known
+    /// here.
     pub elsewhere: Vec<(CodeMemory, Pipeline)>,
 }
 
@@ -104,7 +107,7 @@ impl Pipeline {
     }
 
     /// Returns the pipelines in which a return at `pc` has entered the execute stage and leads to
-    /// another kind of memory, with the cycles until it entered.
+    /// another kind of memory, with the cycles since the previous instruction's entry.
     fn returns_elsewhere(
         &self,
         pc: u32,
@@ -244,7 +247,8 @@ impl NumberedPipeline {
         let Incoming { step, size, target } = *incoming;
         let condition = pipe.condition();
         let next_address = pc.wrapping_add(size);
-        // A return's target is elsewhere; which half of a word it is becomes known later.
+        // A return's target becomes known later. Until then it is taken to be a word in the same
+        // memory, and in each of the other ones.
         let returns = step.unit == Unit::Return;
         let (target, always) = match step.unit {
             Unit::Return => (pc & !3, true),
@@ -273,8 +277,8 @@ impl NumberedPipeline {
             other.leave_from(target, target);
             other.settle();
         }
-        let elsewhere = elsewhere.into_iter().map(|(memory, mut other, counted)| {
-            other.count_ahead(cost as i8 - counted as i8);
+        let elsewhere = elsewhere.into_iter().map(|(memory, mut other, taken)| {
+            other.correct_count(cost, taken);
             (memory, other)
         });
         let elsewhere = elsewhere.filter(|(_, other)| *other != pipeline).collect();

@@ -46,25 +46,17 @@ impl SlowMemory {
 /// The kind of a memory that code is fetched from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodeMemory {
-    /// In the Code region, without wait states that the pipeline models.
+    /// On ICode, without wait states that the pipeline models.
     Code,
-    /// In the Code region: the slow memory.
+    /// The slow memory on ICode.
     Slow,
-    /// Behind the System bus.
+    /// On the System bus.
     System,
 }
 
 impl CodeMemory {
-    /// All kinds, each with an address in such a memory.
-    pub fn all(slow: &SlowMemory) -> impl Iterator<Item = (Self, u32)> {
-        let base = slow.bases[0];
-        let code = SYSTEM - slow.line_bytes.max(4);
-        let slow = (slow.wait_states > 0).then_some((Self::Slow, base));
-        [(Self::Code, code), (Self::System, SYSTEM)].into_iter().chain(slow)
-    }
-
     /// Returns the kind of the memory at an address.
-    pub fn of(slow: &SlowMemory, address: u32) -> Self {
+    fn of(slow: &SlowMemory, address: u32) -> Self {
         if is_on_system_bus(address) {
             Self::System
         } else if slow.wait_states > 0 && slow.contains(address) {
@@ -140,6 +132,24 @@ impl DataRead {
 }
 
 impl Pipeline {
+    /// Returns the kind of the memory at an address.
+    pub fn memory_at(&self, address: u32) -> CodeMemory {
+        CodeMemory::of(&self.setup.slow, address)
+    }
+
+    /// Returns the kinds of memory other than the one at `address`, each with the address of a word
+    /// in such a memory.
+    pub fn memories_elsewhere(&self, address: u32) -> impl Iterator<Item = (CodeMemory, u32)> {
+        let (here, slow) = (self.memory_at(address), self.setup.slow);
+        let all = [
+            (CodeMemory::Code, SYSTEM - 4),
+            (CodeMemory::Slow, slow.bases[0]),
+            (CodeMemory::System, SYSTEM),
+        ];
+        let exists = move |memory| memory != CodeMemory::Slow || slow.wait_states > 0;
+        all.into_iter().filter(move |(memory, _)| *memory != here && exists(*memory))
+    }
+
     /// Returns whether a jump of the newest instruction has a target that was not known beforehand.
     pub fn has_unpredicted_target(&self) -> bool {
         self.execute.newest().is_some_and(|newest| {
@@ -174,7 +184,8 @@ impl Pipeline {
         self.data_port.transfers().for_each(|it| it.reads.move_by(by));
     }
 
-    /// Keeps the line read last by its absolute address if the code at `next` is in another memory.
+    /// Keeps the line read last by its absolute address, if the code at `next` is in another memory:
+    /// it stays in the buffer meanwhile.
     pub fn keep_line(&mut self, next: u32) {
         if let BufferedLine::Line(line) = self.buffered
             && !self.setup.slow.contains(next)
@@ -183,7 +194,8 @@ impl Pipeline {
         }
     }
 
-    /// Makes the address of a kept line one like those of all lines while the pipeline advances.
+    /// Compares a kept line with others again: all addresses are absolute while the pipeline
+    /// advances.
     pub fn use_kept_line(&mut self) {
         if let BufferedLine::Kept(line) = self.buffered {
             self.buffered = BufferedLine::Line(line);

@@ -138,21 +138,10 @@ impl Pipeline {
         self.fetch_port.move_given_up(by);
     }
 
-    /// Returns the kind of the memory that an address belongs to.
-    pub fn memory_at(&self, address: u32) -> CodeMemory {
-        CodeMemory::of(&self.setup.slow, address)
-    }
-
-    /// Returns the kinds of memory, each with an address in such a memory, other than the one at
-    /// `address`.
-    pub fn memories_elsewhere(&self, address: u32) -> impl Iterator<Item = (CodeMemory, u32)> {
-        let here = self.memory_at(address);
-        CodeMemory::all(&self.setup.slow).filter(move |(memory, _)| *memory != here)
-    }
-
-    /// Records that the last entry has been counted as `cycles` more, or as fewer if negative.
-    pub fn count_ahead(&mut self, cycles: i8) {
-        self.paid += cycles;
+    /// Records that the newest instruction's entry took `taken` cycles, but that `counted` have been
+    /// counted for it.
+    pub fn correct_count(&mut self, counted: u32, taken: u32) {
+        self.paid += (i64::from(counted) - i64::from(taken)) as i8;
     }
 
     /// Returns whether the newest instruction is a return whose target was fetched before it was
