@@ -99,7 +99,7 @@ impl Pipeline {
             self.forget_lines();
         }
         self.use_kept_line();
-        self.record_return_line(pc);
+        self.record_return_line(pc, leap);
         if returning && pc & 2 != 0 {
             self.return_to_second_half(pc);
         }

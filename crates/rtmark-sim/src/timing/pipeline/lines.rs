@@ -237,15 +237,18 @@ impl Pipeline {
         self.buffered = BufferedLine::Unknown;
     }
 
-    /// Learns a return's target, whose line was requested before it was known.
-    pub fn record_return_line(&mut self, target: u32) {
+    /// Learns the target of a return, taken or not, whose line was requested before it was known.
+    /// `distance` leads there from the next instruction, at `pc`, if the return is not taken.
+    pub fn record_return_line(&mut self, pc: u32, distance: Option<u32>) {
         self.returns_unseen = false;
         if !std::mem::take(&mut self.asked_unseen) {
             return;
         }
-        if self.execute.newest().is_some_and(InFlight::is_skipped) {
-            // The link register's line has been read, whichever that is.
-            self.buffered = BufferedLine::Unknown;
+        let is_skipped = self.execute.newest().is_some_and(InFlight::is_skipped);
+        let target = if is_skipped { pc.wrapping_add(distance.unwrap_or_default()) } else { pc };
+        if !self.setup.slow.contains(target) {
+            // Nothing was read: a return that is not taken is supposed to lead to its own memory.
+            self.fetch_port.fetches().for_each(|it| it.waits = 0);
             return;
         }
         let line = BufferedLine::Line(self.setup.slow.line(target));
