@@ -247,6 +247,17 @@ fn flash_keeps_its_line_while_code_runs_elsewhere() {
 }
 
 #[test]
+fn a_return_not_taken_has_read_its_targets_line() {
+    // movs r7, #0; adr lr; orr lr, #1; movs r7, #0; it ne; bxne lr; nop.w..., of a CC2652: the link
+    // register points into the line that follows.
+    let nop = [0xF3AF, 0x8000];
+    let skipped = [0x2700, 0xF20F, 0x0E1C, 0xF04E, 0x0E01, 0x2700, 0xBF18, 0x4770];
+    let body = [&skipped[..], &nop.repeat(4)].concat();
+    let m4 = machine("cortex-m4", Buffer::On(16));
+    assert_eq!(window(m4, FLASH + 0x760, &body, 0x28, [0; 4]), 14);
+}
+
+#[test]
 fn returns_save_as_much_to_another_memory_as_to_their_own() {
     // bx lr against bx r4: the decode stage fetches the target of the first, over the target's bus.
     // No chip was measured with returns to another memory.
