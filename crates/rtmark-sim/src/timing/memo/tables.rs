@@ -114,14 +114,14 @@ impl Pipeline {
         incoming: &Incoming,
         condition: Condition,
     ) -> Result<Vec<(CodeMemory, Self, u32)>, Stalled> {
-        let futures = self.memories_elsewhere(pc).map(|(memory, target)| {
+        let pipelines = self.memories_elsewhere(pc).map(|(memory, target)| {
             let mut pipeline = self.clone();
             let cost = pipeline.advance(pc, &incoming.step, condition, true, target)?;
             pipeline.leave_from(target, pc.wrapping_add(incoming.size));
             pipeline.settle();
             Ok((memory, pipeline, cost))
         });
-        futures.collect()
+        pipelines.collect()
     }
 
     /// Counts fetched addresses from `address`, and lines from `line`, from now on.
@@ -281,7 +281,9 @@ impl NumberedPipeline {
             other.correct_count(cost, taken);
             (memory, other)
         });
-        let elsewhere = elsewhere.filter(|(_, other)| *other != pipeline).collect();
+        // A return that the execute stage makes fetches from its target once that is known.
+        let differs = |other: &Pipeline| other.is_returning() && *other != pipeline;
+        let elsewhere = elsewhere.filter(|(_, other)| differs(other)).collect();
         Ok((Self { next: pipeline, taken: other, elsewhere }, cost))
     }
 }

@@ -238,7 +238,8 @@ impl Pipeline {
     }
 
     /// Learns the target of a return, taken or not, whose line was requested before it was known.
-    /// `distance` leads there from the next instruction, at `pc`, if the return is not taken.
+    /// `pc` is the next instruction; if the return is not taken, `distance` leads from there to the
+    /// target.
     pub fn record_return_line(&mut self, pc: u32, distance: Option<u32>) {
         self.returns_unseen = false;
         if !std::mem::take(&mut self.asked_unseen) {
