@@ -86,6 +86,7 @@ impl State {
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if condition == Condition::Failed {
+            self.record_skipped_return(&slot);
             if self.rules.predicts_branches
                 && slot.needs_prediction()
                 && !self.predictor.learn(pc, NOT_TAKEN)

@@ -24,6 +24,13 @@ impl State {
         }
     }
 
+    /// Records the distance that a return would have jumped whose condition has failed: the decode
+    /// stage has requested its target.
+    pub(crate) fn record_skipped_return(&mut self, slot: &Slot) {
+        let target = self.cpu.r[14] & !1;
+        self.pipe = self.record_jump_distance(slot, self.pipe, self.cpu.pc, target);
+    }
+
     /// Clears the memory's line buffers.
     pub(crate) fn empty_slow_lines(&mut self) {
         if self.slow.exists() {

@@ -46,7 +46,7 @@ const CORTEX_M3: &[Score] = &[
 ];
 
 const CORTEX_M4: &[Score] = &[
-    score("cc2652", "flash", ON, 6_439, 985, 993),
+    score("cc2652", "flash", ON, 6_439, 988, 995),
     score("cc2652", "flash", OFF, 6_790, 992, 997),
     score("cc2652", "sram", ON, 8_204, 990, 998),
     score("cc2652", "sram", OFF, 923, 983, 1000),

@@ -57,8 +57,9 @@ fn machine(core: &str, buffer: Buffer) -> Machine {
 /// The cycles of a window: its body, with the last load at `landing` behind the ISB.
 fn window(mut machine: Machine, at: u32, body: &[u16], landing: u32, r: [u32; 4]) -> u32 {
     let bytes = |code: &[u16]| code.iter().flat_map(|half| half.to_le_bytes()).collect::<Vec<_>>();
+    let end = at.wrapping_add(landing);
     machine.poke(at, &bytes(&[&ISB[..], &FIRST[..], body].concat())).expect("RAM");
-    machine.poke(at + landing, &bytes(&LAST)).expect("RAM");
+    machine.poke(end, &bytes(&LAST)).expect("RAM");
     machine.set_register(Register::R(0), 0xE000_1000);
     machine.set_register(Register::R(1), 4);
     for (number, value) in (4..).zip(r) {
@@ -66,7 +67,7 @@ fn window(mut machine: Machine, at: u32, body: &[u16], landing: u32, r: [u32; 4]
     }
     machine.set_register(Register::Xpsr, 1 << 24);
     machine.set_register(Register::Pc, at);
-    while machine.register(Register::Pc) != at + landing + 4 {
+    while machine.register(Register::Pc) != end + 4 {
         machine.step(Cycles(1_000)).expect("runs");
     }
     machine.register(Register::R(3)) - machine.register(Register::R(2))
@@ -206,4 +207,72 @@ fn a_return_not_taken_has_read_a_line() {
     let body = [&far[..], &nops, &near[1..], &nops, &far[1..], &nops, &near[1..], &nops].concat();
     let m3 = machine("cortex-m3", Buffer::On(8));
     assert_eq!(window(m3, FLASH + 0x3E0, &body, 8 + 2 * body.len() as u32, [0; 4]), 77);
+}
+
+/// The cycles of a window that jumps along these addresses: `bx r4`, `bx r5` and so on, the last one
+/// behind the window.
+fn jumps(core: &str, buffer: Buffer, path: &[u32]) -> u32 {
+    let mut machine = machine(core, buffer);
+    let jump = |number: usize| 0x4720 + 8 * number as u16;
+    let [first, between @ .., last] = path else { panic!("no jump in {path:?}") };
+    for (number, address) in (1..).zip(between) {
+        machine.poke(*address, &jump(number).to_le_bytes()).expect("RAM");
+    }
+    let mut targets = path[1..].iter().map(|target| target | 1);
+    let r = std::array::from_fn(|_| targets.next().unwrap_or_default());
+    let at = first - 8;
+    window(machine, at, &[jump(0)], last.wrapping_sub(at), r)
+}
+
+#[test]
+fn fetches_from_one_bus_wait_for_those_from_the_other() {
+    // From and to the zero-wait flash of an STM32F100.
+    let cycles = |path: &[u32]| jumps("cortex-m3", Buffer::On(8), path);
+    assert_eq!(cycles(&[CODE + 0x838, RAM, RAM + 0x20]), 10);
+    assert_eq!(cycles(&[CODE + 0x858, RAM + 0x90, CODE + 0x860, CODE + 0x880]), 13);
+    assert_eq!(cycles(&[CODE + 0x908, RAM + 0xA0, CODE + 0x910, RAM + 0xB0, RAM + 0xD0]), 19);
+    assert_eq!(cycles(&[RAM + 0xB8, CODE + 0x780, CODE + 0x7A0]), 9);
+    assert_eq!(cycles(&[RAM + 0xD8, CODE + 0x810, RAM + 0xE0, RAM + 0x100]), 15);
+    assert_eq!(cycles(&[RAM + 0x188, CODE + 0x820, RAM + 0x190, CODE + 0x830, CODE + 0x850]), 18);
+}
+
+#[test]
+fn flash_keeps_its_line_while_code_runs_elsewhere() {
+    // From and to the flash of a CC2652: the window's second line is there when it returns.
+    let cycles = |path: &[u32]| jumps("cortex-m4", Buffer::On(16), path);
+    assert_eq!(cycles(&[FLASH + 0x808, RAM, RAM + 0x20]), 14);
+    assert_eq!(cycles(&[FLASH + 0x828, RAM + 0x90, FLASH + 0x830, FLASH + 0x850]), 19);
+    assert_eq!(cycles(&[RAM + 0xB8, FLASH + 0x750, FLASH + 0x770]), 15);
+    assert_eq!(cycles(&[RAM + 0xD8, FLASH + 0x7E0, RAM + 0xE0, RAM + 0x100]), 21);
+}
+
+#[test]
+fn a_return_not_taken_has_read_its_targets_line() {
+    // movs r7, #0; adr lr; orr lr, #1; movs r7, #0; it ne; bxne lr; nop.w..., of a CC2652: the link
+    // register points into the line that follows.
+    let nop = [0xF3AF, 0x8000];
+    let skipped = [0x2700, 0xF20F, 0x0E1C, 0xF04E, 0x0E01, 0x2700, 0xBF18, 0x4770];
+    let body = [&skipped[..], &nop.repeat(4)].concat();
+    let m4 = machine("cortex-m4", Buffer::On(16));
+    assert_eq!(window(m4, FLASH + 0x760, &body, 0x28, [0; 4]), 14);
+}
+
+#[test]
+fn returns_save_as_much_to_another_memory_as_to_their_own() {
+    // bx lr against bx r4: the decode stage fetches the target of the first, over the target's bus.
+    // No chip was measured with returns to another memory.
+    for core in ["cortex-m3", "cortex-m4"] {
+        for from in [CODE, RAM, FLASH] {
+            let saved = [CODE, RAM].map(|to| {
+                let mut machine = machine(core, Buffer::Off);
+                let [at, target] = [from + 0x100, to + 0x240];
+                machine.set_register(Register::R(14), target | 1);
+                let landing = target.wrapping_sub(at);
+                let cycles =
+                    |body| window(machine.clone(), at, &[body], landing, [target | 1, 0, 0, 0]);
+                cycles(0x4720) - cycles(0x4770)
+            });
+            assert_eq!(saved[0], saved[1], "{core}, from {from:#x}");
+        }
+    }
 }

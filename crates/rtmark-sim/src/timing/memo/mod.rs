@@ -322,7 +322,7 @@ impl PipelineMemo {
             return pipe;
         }
         let next = Pipeline::refilled(setup, buffers, paid);
-        let state = NumberedState::Pipeline(Box::new(NumberedPipeline { next, taken: None }));
+        let state = NumberedState::Pipeline(Box::new(NumberedPipeline::of(next)));
         let pipe = self.tables().numbered(PipeState::EMPTY.taken(), state);
         self.refills.push(((buffers, paid), pipe));
         pipe
@@ -377,11 +377,7 @@ impl PipelineMemo {
     pub fn drain(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.drains.get(key(pc, pipe), || match lock(tables).state(pipe) {
-            NumberedState::Pipeline(numbered) => {
-                let mut pipeline = numbered.next.clone();
-                pipeline.continue_at(pc, pipe);
-                pipeline.drain()
-            }
+            NumberedState::Pipeline(numbered) => numbered.now(pc, pipe).drain(),
             NumberedState::Issue(issue) => Ok(issue.rest()),
             NumberedState::Dual(dual) => Ok(dual.rest()),
         })

@@ -5,7 +5,9 @@ use super::pipe_state::NUMBER_SHIFT;
 use super::{EntryResult, Incoming, ModelInstruction, PipeState};
 use crate::timing::dual::Dual;
 use crate::timing::issue::Issue;
-use crate::timing::pipeline::{Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has};
+use crate::timing::pipeline::{
+    CodeMemory, Condition, DataRead, FarLine, Pipeline, Setup, Stalled, Unit, has,
+};
 
 /// The limit of numbered states, which bounds their memory: at half of it all states are forgotten.
 /// It keeps the highest bit of every number clear.
@@ -19,14 +21,22 @@ const STEPS: usize = 1 << 20;
 pub struct NumberedPipeline {
     pub next: Pipeline,
     pub taken: Option<Box<Pipeline>>,
+    /// The pipelines if the newest instruction, a return, leads to another kind of memory than the
+    /// one it is in. Fetching from its target begins in the decode stage, before the target is known
+    /// here.
+    pub elsewhere: Vec<(CodeMemory, Pipeline)>,
 }
 
 impl NumberedPipeline {
+    /// Creates the state of a pipeline that does not depend on what the newest instruction does.
+    pub const fn of(next: Pipeline) -> Self {
+        Self { next, taken: None, elsewhere: Vec::new() }
+    }
+
     fn for_each(&mut self, change: impl Fn(&mut Pipeline)) {
         change(&mut self.next);
-        if let Some(taken) = &mut self.taken {
-            change(taken);
-        }
+        self.taken.iter_mut().for_each(|taken| change(taken));
+        self.elsewhere.iter_mut().for_each(|(_, pipeline)| change(pipeline));
     }
 }
 
@@ -88,17 +98,37 @@ impl Pipeline {
             self.forget_given_up();
             self.forget_lines();
         }
-        self.record_return_line(pc);
+        self.use_kept_line();
+        self.record_return_line(pc, leap);
         if returning && pc & 2 != 0 {
             self.return_to_second_half(pc);
         }
         self.learn(facts);
     }
 
+    /// Returns the pipelines in which a return at `pc` has entered the execute stage and leads to
+    /// another kind of memory, with the cycles since the previous instruction's entry.
+    fn returns_elsewhere(
+        &self,
+        pc: u32,
+        incoming: &Incoming,
+        condition: Condition,
+    ) -> Result<Vec<(CodeMemory, Self, u32)>, Stalled> {
+        let pipelines = self.memories_elsewhere(pc).map(|(memory, target)| {
+            let mut pipeline = self.clone();
+            let cost = pipeline.advance(pc, &incoming.step, condition, true, target)?;
+            pipeline.leave_from(target, pc.wrapping_add(incoming.size));
+            pipeline.settle();
+            Ok((memory, pipeline, cost))
+        });
+        pipelines.collect()
+    }
+
     /// Counts fetched addresses from `address`, and lines from `line`, from now on.
     fn leave_from(&mut self, address: u32, line: u32) {
         self.move_addresses(address.wrapping_neg());
         self.move_given_up(line.wrapping_neg());
+        self.keep_line(line);
         self.move_lines(line.wrapping_neg());
         self.forget_far_lines();
     }
@@ -112,7 +142,7 @@ impl Tables {
             tables.add(match model {
                 Model::Pipeline(setup) => {
                     let next = Pipeline::refilling(setup, buffers);
-                    NumberedState::Pipeline(Box::new(NumberedPipeline { next, taken: None }))
+                    NumberedState::Pipeline(Box::new(NumberedPipeline::of(next)))
                 }
                 Model::Issue => NumberedState::Issue(Issue::default()),
                 Model::Dual => NumberedState::Dual(Box::default()),
@@ -195,8 +225,11 @@ impl NumberedPipeline {
     /// Returns the pipeline before the instruction at `pc`, with the facts in `pipe` that the
     /// previous instruction's execution has shown.
     pub fn now(&self, pc: u32, pipe: PipeState) -> Pipeline {
-        let mut pipeline = match &self.taken {
-            Some(taken) if pipe.is_taken() => taken.as_ref().clone(),
+        let memory = self.next.memory_at(pc);
+        let elsewhere = self.elsewhere.iter().find(|(leads_to, _)| *leads_to == memory);
+        let mut pipeline = match (&self.taken, elsewhere) {
+            (Some(taken), _) if pipe.is_taken() => taken.as_ref().clone(),
+            (_, Some((_, pipeline))) => pipeline.clone(),
             _ => self.next.clone(),
         };
         pipeline.continue_at(pc, pipe);
@@ -214,12 +247,19 @@ impl NumberedPipeline {
         let Incoming { step, size, target } = *incoming;
         let condition = pipe.condition();
         let next_address = pc.wrapping_add(size);
-        // A return's target is elsewhere; which half of a word it is becomes known later.
+        // A return's target becomes known later. Until then it is taken to be a word in the same
+        // memory, and in each of the other ones.
         let returns = step.unit == Unit::Return;
         let (target, always) = match step.unit {
             Unit::Return => (pc & !3, true),
             Unit::Branch => (target, true),
             _ => (target, false),
+        };
+        let jumps = always && condition != Condition::Failed;
+        let elsewhere = if returns && jumps {
+            pipeline.returns_elsewhere(pc, incoming, condition)?
+        } else {
+            Vec::new()
         };
         let mut other = (step.unit == Unit::Conditional).then(|| Box::new(pipeline.clone()));
         let cost = pipeline.advance(pc, &step, condition, always, target)?;
@@ -228,7 +268,6 @@ impl NumberedPipeline {
         } else if let Some(other) = &mut other {
             other.advance(pc, &step, condition, true, target)?;
         }
-        let jumps = always && condition != Condition::Failed;
         pipeline.leave_from(
             if jumps { target } else { next_address },
             if jumps && !returns { target } else { next_address },
@@ -238,6 +277,13 @@ impl NumberedPipeline {
             other.leave_from(target, target);
             other.settle();
         }
-        Ok((Self { next: pipeline, taken: other }, cost))
+        let elsewhere = elsewhere.into_iter().map(|(memory, mut other, taken)| {
+            other.correct_count(cost, taken);
+            (memory, other)
+        });
+        // A return that the execute stage makes fetches from its target once that is known.
+        let differs = |other: &Pipeline| other.is_returning() && *other != pipeline;
+        let elsewhere = elsewhere.filter(|(_, other)| differs(other)).collect();
+        Ok((Self { next: pipeline, taken: other, elsewhere }, cost))
     }
 }

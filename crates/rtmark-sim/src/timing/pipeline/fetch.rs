@@ -4,7 +4,7 @@
 
 use super::decode::Decoding;
 use super::ports::{Fetch, FetchPath};
-use super::{Pipeline, Rule};
+use super::{Pipeline, Rule, is_on_system_bus};
 
 /// Halfwords per word.
 const WORD: u8 = 2;
@@ -224,8 +224,9 @@ impl Pipeline {
         let NextFetch::Sequential(next) = self.prefetch.plan else { return };
         let word = next & !3;
         let wanted = if next & 2 == 0 { 2 } else { 1 };
+        let fetch = Fetch { word, wanted, waits: 0, path, on_system: is_on_system_bus(word) };
         let yields = self.setup.follows(Rule::GivenUpFetchYields);
-        if self.fetch_port.present(Fetch { word, wanted, waits: 0, path }, yields) {
+        if self.fetch_port.present(fetch, yields) {
             self.prefetch.plan = NextFetch::Sequential(word.wrapping_add(4));
         }
     }

@@ -10,7 +10,7 @@
 
 use super::execute::InFlight;
 use super::ports::Fetch;
-use super::{Pipeline, Unit, has};
+use super::{Pipeline, SYSTEM, Unit, has, is_on_system_bus};
 
 /// The distance in bytes from an instruction within which lines are told apart between two
 /// instructions.
@@ -43,6 +43,30 @@ impl SlowMemory {
     }
 }
 
+/// The kind of a memory that code is fetched from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CodeMemory {
+    /// On ICode, without wait states that the pipeline models.
+    Code,
+    /// The slow memory on ICode.
+    Slow,
+    /// On the System bus.
+    System,
+}
+
+impl CodeMemory {
+    /// Returns the kind of the memory at an address.
+    fn of(slow: &SlowMemory, address: u32) -> Self {
+        if is_on_system_bus(address) {
+            Self::System
+        } else if slow.wait_states > 0 && slow.contains(address) {
+            Self::Slow
+        } else {
+            Self::Code
+        }
+    }
+}
+
 /// The line that was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum BufferedLine {
@@ -53,6 +77,8 @@ pub(super) enum BufferedLine {
     Data,
     /// The line at this address.
     Line(u32),
+    /// The line at this absolute address, while the code that runs is in another memory.
+    Kept(u32),
 }
 
 /// The word of a slow memory that a data access reads first.
@@ -106,6 +132,24 @@ impl DataRead {
 }
 
 impl Pipeline {
+    /// Returns the kind of the memory at an address.
+    pub fn memory_at(&self, address: u32) -> CodeMemory {
+        CodeMemory::of(&self.setup.slow, address)
+    }
+
+    /// Returns the kinds of memory other than the one at `address`, each with the address of a word
+    /// in such a memory.
+    pub fn memories_elsewhere(&self, address: u32) -> impl Iterator<Item = (CodeMemory, u32)> {
+        let (here, slow) = (self.memory_at(address), self.setup.slow);
+        let all = [
+            (CodeMemory::Code, SYSTEM - 4),
+            (CodeMemory::Slow, slow.bases[0]),
+            (CodeMemory::System, SYSTEM),
+        ];
+        let exists = move |memory| memory != CodeMemory::Slow || slow.wait_states > 0;
+        all.into_iter().filter(move |(memory, _)| *memory != here && exists(*memory))
+    }
+
     /// Returns whether a jump of the newest instruction has a target that was not known beforehand.
     pub fn has_unpredicted_target(&self) -> bool {
         self.execute.newest().is_some_and(|newest| {
@@ -138,6 +182,24 @@ impl Pipeline {
             executing.reads.move_by(by);
         }
         self.data_port.transfers().for_each(|it| it.reads.move_by(by));
+    }
+
+    /// Keeps the line read last by its absolute address, if the code at `next` is in another memory:
+    /// it stays in the buffer meanwhile.
+    pub fn keep_line(&mut self, next: u32) {
+        if let BufferedLine::Line(line) = self.buffered
+            && !self.setup.slow.contains(next)
+        {
+            self.buffered = BufferedLine::Kept(line);
+        }
+    }
+
+    /// Compares a kept line with others again: all addresses are absolute while the pipeline
+    /// advances.
+    pub fn use_kept_line(&mut self) {
+        if let BufferedLine::Kept(line) = self.buffered {
+            self.buffered = BufferedLine::Line(line);
+        }
     }
 
     /// Forgets near lines, because the address that they count from is unknown.
@@ -175,24 +237,24 @@ impl Pipeline {
         self.buffered = BufferedLine::Unknown;
     }
 
-    /// Learns a return's target, whose line was requested before it was known.
-    pub fn record_return_line(&mut self, target: u32) {
+    /// Learns the target of a return, taken or not, whose line was requested before it was known.
+    /// `pc` is the next instruction; if the return is not taken, `distance` leads from there to the
+    /// target.
+    pub fn record_return_line(&mut self, pc: u32, distance: Option<u32>) {
         self.returns_unseen = false;
         if !std::mem::take(&mut self.asked_unseen) {
             return;
         }
-        if self.execute.newest().is_some_and(InFlight::is_skipped) {
-            // The link register's line has been read, whichever that is.
-            self.buffered = BufferedLine::Unknown;
+        let is_skipped = self.execute.newest().is_some_and(InFlight::is_skipped);
+        let target = if is_skipped { pc.wrapping_add(distance.unwrap_or_default()) } else { pc };
+        if !self.setup.slow.contains(target) {
+            // Nothing was read: a return that is not taken is supposed to lead to its own memory.
+            self.fetch_port.fetches().for_each(|it| it.waits = 0);
             return;
         }
-        let there = self.setup.slow.contains(target);
         let line = BufferedLine::Line(self.setup.slow.line(target));
-        if !there || self.setup.slow.line_buffer && self.buffered == line {
+        if self.setup.slow.line_buffer && std::mem::replace(&mut self.buffered, line) == line {
             self.fetch_port.fetches().for_each(|it| it.waits = 0);
-        }
-        if there && self.setup.slow.line_buffer {
-            self.buffered = line;
         }
     }
 

@@ -41,7 +41,7 @@ mod setup;
 mod stalled;
 mod step;
 
-pub use lines::{DataRead, FarLine, SlowMemory};
+pub use lines::{CodeMemory, DataRead, FarLine, SlowMemory};
 pub use rule::{DisabledRules, Rule};
 pub use setup::Setup;
 pub use stalled::{LONGEST_WAIT, Stalled};
@@ -56,9 +56,12 @@ use ports::{DataPort, FetchPort, READ_FIRST};
 /// Cycles from a branch in the execute stage to its target there, when nothing makes it longer.
 const REFILL: u8 = 3;
 
-/// Returns whether code at an address comes over the System bus (DDI 0337G, 12.4).
+/// The first address whose code comes over the System bus (DDI 0337G, 12.4).
+const SYSTEM: u32 = 0x2000_0000;
+
+/// Returns whether code at an address comes over the System bus.
 const fn is_on_system_bus(address: u32) -> bool {
-    address >= 0x2000_0000
+    address >= SYSTEM
 }
 
 /// The pipeline between two instructions: the earlier one has just entered the execute stage.
@@ -74,8 +77,9 @@ pub struct Pipeline {
     decode_waits: bool,
     /// Whether the newest instruction folded the IT that follows it.
     folded: bool,
-    /// Cycles of a refill that have been counted already. No instruction enters during them.
-    paid: u8,
+    /// Cycles until the next entry that have been counted already. No instruction enters during
+    /// them. Negative if the entry before took longer than was counted.
+    paid: i8,
     /// Whether the write buffer is on.
     pub buffers: bool,
     /// The line that the slow memory read last.
@@ -106,7 +110,7 @@ impl Pipeline {
         Self {
             setup,
             execute: Execute { older: Some(isb), ..Execute::default() },
-            paid,
+            paid: paid.try_into().unwrap_or(i8::MAX),
             buffers,
             ..Self::default()
         }
@@ -132,6 +136,12 @@ impl Pipeline {
     /// instruction, wherever it jumps.
     pub fn move_given_up(&mut self, by: u32) {
         self.fetch_port.move_given_up(by);
+    }
+
+    /// Records that the newest instruction's entry took `taken` cycles, but that `counted` have been
+    /// counted for it.
+    pub fn correct_count(&mut self, counted: u32, taken: u32) {
+        self.paid += (i64::from(counted) - i64::from(taken)) as i8;
     }
 
     /// Returns whether the newest instruction is a return whose target was fetched before it was
@@ -167,10 +177,11 @@ impl Pipeline {
             return Ok(0);
         }
         let mut decoding = Decoding::new(pc, step, condition, taken, target);
+        let paid = i32::from(std::mem::take(&mut self.paid));
         for cycles in 1..=LONGEST_WAIT {
-            decoding.is_held = cycles < u32::from(self.paid);
+            decoding.is_held = (cycles as i32) < paid;
             if self.cycle(Some(&mut decoding)) {
-                return Ok(cycles - u32::from(std::mem::take(&mut self.paid)));
+                return Ok(cycles.saturating_add_signed(-paid));
             }
         }
         Err(self.stalled(format_args!("{decoding:?} to enter the execute stage")))

@@ -7,7 +7,7 @@
 //! 12.5).
 
 use super::decode::Decoding;
-use super::{CoreBus, DataRead, Pipeline, Rule, Unit, has, is_on_system_bus};
+use super::{CoreBus, DataRead, Pipeline, Rule, Unit, has};
 
 /// The extra cycles of a write to the bit-band alias: the bus reads, modifies and writes, and the
 /// core waits if it needs the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
@@ -30,6 +30,8 @@ pub(super) struct Fetch {
     /// The cycles that its data phase still waits.
     pub waits: u8,
     pub path: FetchPath,
+    /// Whether it uses the System bus.
+    pub on_system: bool,
 }
 
 /// A data transfer: a word, or an aligned part of one.
@@ -116,9 +118,8 @@ impl FetchPort {
 
     /// Presents an address, unless another one occupies the port. Returns whether it did.
     pub fn present(&mut self, fetch: Fetch, yields: bool) -> bool {
-        let on_system = is_on_system_bus(fetch.word);
         let free = self.address.is_none_or(|old| {
-            let yields_bus = yields && is_on_system_bus(old.word) && on_system;
+            let yields_bus = yields && old.on_system;
             old.wanted == 0 && (old.word == fetch.word || yields_bus)
         });
         if free {
@@ -234,8 +235,10 @@ impl Pipeline {
             memory_waits && (waited || self.fetch_port.address.is_some() && !address.asks_code);
         let fetch_is_taken = self.fetch_port.address.is_some_and(|fetch| {
             let data_first = address.has_code && self.setup.follows(Rule::DataBeforeCode);
-            let free = is_on_system_bus(fetch.word) || !data_first && !waiting.data_memory;
-            free && !waiting.fetch
+            let free = fetch.on_system || !data_first && !waiting.data_memory;
+            let elsewhere = self.fetch_port.data.is_some_and(|it| it.on_system != fetch.on_system)
+                && self.setup.follows(Rule::FetchBusSwitchWaits);
+            free && !elsewhere && !waiting.fetch
         });
         // The clock's edge.
         if released {
@@ -380,7 +383,7 @@ impl Pipeline {
     /// Begins the data phase of the presented fetch.
     fn take_fetch(&mut self, on_buses: BusState) {
         let Some(fetch) = self.fetch_port.address.take() else { return };
-        let on_system = is_on_system_bus(fetch.word);
+        let on_system = fetch.on_system;
         let behind_write =
             on_buses.writes_code && !on_system && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.fetch_waits(fetch).saturating_add(behind_write.into());

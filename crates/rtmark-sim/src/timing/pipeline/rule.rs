@@ -46,7 +46,8 @@ rules! {
     /// While CBZ or CBNZ occupies the execute stage, the fetch stage does not fetch ahead of room
     /// either, except before r2p0.
     CompareBranchIsBusy: "CBZ is busy (r2)", "CC2650, CC2652 against STM32F100";
-    /// A fetch that was given up before its bus took the address makes way for another.
+    /// A fetch that was given up while it waits for the System bus, behind the register, makes way
+    /// for another, on whichever bus.
     GivenUpFetchYields: "given-up fetch makes way", "STM32F100; not so on CC2650, CC2652";
 
     /// A 16-bit instruction folds the IT that follows it, if both are in the instruction register.
@@ -98,6 +99,9 @@ rules! {
     WaitingFetchFirst: "waiting fetch first", "IHI 0033, 3.1; CC2650, CC2652";
     /// An address for one bus waits for the data on another one.
     BusSwitchWaits: "change of bus", "CC2650, CC2652, STM32F100";
+    /// The address of a fetch for one bus waits for the end of the fetch on the other one, as that
+    /// of a data access does.
+    FetchBusSwitchWaits: "change of bus, fetches", "CC2650, CC2652, STM32F100";
     /// In the Code region, a read after a write to the same memory waits one cycle.
     CodeReadBehindWrite: "read behind write, Code", "CC2650 (GPRAM)";
     /// On the System bus, a load after a store waits for it.
