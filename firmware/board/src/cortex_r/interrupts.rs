@@ -52,6 +52,7 @@ const fn bit(bitmap: u32, interrupt: u16) -> (u32, u32) {
 }
 
 /// Writes a register of the controller's that has a byte for each interrupt.
+#[inline(always)]
 fn write_byte(bytes: u32, interrupt: u16, value: u8) {
     let register = bytes + FIRST_SHARED + u32::from(interrupt);
     // SAFETY: a register of the controller's for this interrupt; it can be written by bytes.
