@@ -76,6 +76,9 @@ static inline void cortex_r5_start_interrupts(void)
 /* The same, by the handlers of a Cortex-M's names, each a function: handlers_r5.c looks them up. */
 void cortex_r5_start_handlers(void);
 
+/* The same for handlers that may unmask interrupts, so that more urgent ones interrupt them. */
+void cortex_r5_start_nesting_handlers(void);
+
 /* Interrupts so often in a second. */
 static inline void cortex_r5_start_tick(uint32_t hertz)
 {

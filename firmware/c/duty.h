@@ -14,7 +14,7 @@
 #include "load.h"
 
 /* Each tick begins a span, and those begin it anew that do not make fast ready. */
-RTMARK_BEGIN_AT_PEND("duty.jitter", 15);
+RTMARK_BEGIN_AT_PEND("duty.jitter", CORE_TICK);
 
 /* First thing in each job of fast. */
 static inline void duty_fast_runs(void)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Interrupts of a Cortex-R5 for a kernel that has nothing of its own for them: one handler looks the others
- * up, with interrupts off; so these do not interrupt each other.
+ * up, with interrupts off. These do not interrupt each other, unless an image asks for it.
  */
 #include "cortex_m.h"
 #include "rtmark_firmware.h"
-#include "rtmark_soc.h"
-
-#if RTMARK_INTERRUPTS > 0
 
 static void nobody(void)
 {
@@ -28,12 +25,14 @@ static void injected(void)
 {
 }
 
+void IRQ8_Handler(void) __attribute__((weak, alias("injected")));
+
 static void (*const handlers[])(void) = {
     [0] = IRQ0_Handler, [1] = IRQ1_Handler, [4] = IRQ4_Handler, [5] = IRQ5_Handler,
-    [6] = IRQ6_Handler, [8] = injected,     [9] = injected,     [CORTEX_R5_TICK] = SysTick_Handler,
+    [6] = IRQ6_Handler, [8] = IRQ8_Handler, [9] = injected,     [CORTEX_R5_TICK] = SysTick_Handler,
 };
 
-static CORTEX_R5_HANDLER void look_up(void)
+static inline void handle(void)
 {
     const uint32_t acknowledged = CORTEX_R5_GICC_IAR;
     const uint32_t interrupt = acknowledged - CORTEX_R5_FIRST_SHARED;
@@ -45,10 +44,47 @@ static CORTEX_R5_HANDLER void look_up(void)
     CORTEX_R5_GICC_EOIR = acknowledged;
 }
 
+static CORTEX_R5_HANDLER void look_up(void)
+{
+    handle();
+}
+
+void cortex_r5_handle_nesting(void) __attribute__((used));
+
+void cortex_r5_handle_nesting(void)
+{
+    handle();
+}
+
+/* The return address and status go to the interrupted stack, where System mode also keeps the registers that a
+ * handler does not: the next interrupt overwrites what Interrupt mode has. That stack need not be aligned to
+ * eight bytes there. */
+static __attribute__((naked)) void look_up_nesting(void)
+{
+    __asm__(
+        "   .syntax unified                 \n"
+        "   sub   lr, lr, #4                \n"
+        "   srsdb sp!, #0x1f                \n"
+        "   cps   #0x1f                     \n"
+        "   push  {r0-r3, r12, lr}          \n"
+        "   and   r1, sp, #4                \n"
+        "   sub   sp, sp, r1                \n"
+        "   push  {r1, r2}                  \n"
+        "   bl    cortex_r5_handle_nesting  \n"
+        "   pop   {r1, r2}                  \n"
+        "   add   sp, sp, r1                \n"
+        "   pop   {r0-r3, r12, lr}          \n"
+        "   rfeia sp!                       \n");
+}
+
 void cortex_r5_start_handlers(void)
 {
     cortex_r5_handle_by(look_up);
     cortex_r5_start_interrupts();
 }
 
-#endif
+void cortex_r5_start_nesting_handlers(void)
+{
+    cortex_r5_handle_by(look_up_nesting);
+    cortex_r5_start_interrupts();
+}

@@ -35,6 +35,7 @@
 #include "core.h"
 #include "cortex_m.h"
 #include "rtmark_firmware.h"
+#include "rtmark_soc.h"
 
 /* How many hyperperiods there are, what a job of fast begins with, and what the image answers:
  * duty.h has others. */
@@ -46,7 +47,12 @@
 
 enum {
     /* So short that the whole takes no more cycles than can be gone through from each. */
+#if __ARM_ARCH_PROFILE == 'R'
+    /* And so long that FreeRTOS keeps up, whose critical sections wait for the interrupt controller there. */
+    LOAD_TICK_CYCLES = 12000,
+#else
     LOAD_TICK_CYCLES = 6000,
+#endif
     LOAD_HYPERPERIOD = 12,
     /* Ticks in which jobs begin. */
     LOAD_TICKS = LOAD_HYPERPERIODS * LOAD_HYPERPERIOD,
@@ -66,6 +72,17 @@ struct load_item {
     uint32_t source;
     uint32_t sequence;
 };
+
+/* Has the tick, once the kernel has started it, come every LOAD_TICK_CYCLES. */
+static inline void load_set_tick(void)
+{
+#if __ARM_ARCH_PROFILE == 'R'
+    cortex_r5_start_tick(RTMARK_CLOCK_HZ / LOAD_TICK_CYCLES);
+#else
+    SYST_RVR = LOAD_TICK_CYCLES - 1u;
+    SYST_CVR = 0;
+#endif
+}
 
 static struct {
     /* By source: each has one sender. All are received by one. */

@@ -33,11 +33,22 @@ void IRQ1_Handler(void)
     RTMARK_BEGIN("isr.return");
 }
 
+/* A Cortex-R5 masks interrupts when it takes one: a handler that others may interrupt unmasks them. */
+#if __ARM_ARCH_PROFILE == 'R'
+#define NESTING_BEGINS() cortex_m_enable_interrupts()
+#define NESTING_ENDS() cortex_m_disable_interrupts()
+#else
+#define NESTING_BEGINS() ((void)0)
+#define NESTING_ENDS() ((void)0)
+#endif
+
 /* Of lower priority than the one that it pends, which therefore comes at once. */
 void IRQ4_Handler(void)
 {
+    NESTING_BEGINS();
     NVIC_ISPR0 = PLAIN;
     __asm__ __volatile__("dsb\n\tisb" : : : "memory");
+    NESTING_ENDS();
 }
 
 /* Of the same priority, so that the other one has to wait for its end. */

@@ -89,8 +89,28 @@ static CORTEX_R5_HANDLER void handle_plain(void)
 }
 #define HANDLE_PLAIN() cortex_r5_handle_by(handle_plain)
 
+void (*const nesting_handlers[])(void) __attribute__((used)) = {[1] = IRQ1_Handler, [4] = IRQ4_Handler};
+
+/* The same for handlers that others may interrupt: what is to be kept is on the interrupted stack, not in
+ * registers of the mode that the next interrupt enters. */
+static __attribute__((naked)) void handle_nesting(void)
+{
+    __asm__(
+        "   .syntax unified               \n"
+        FLOOR_HANDLER_BEGINS
+        "   push  {r3, r12}               \n"
+        "   sub   r3, r3, #32             \n"
+        "   ldr   r0, =nesting_handlers   \n"
+        "   ldr   r0, [r0, r3, lsl #2]    \n"
+        "   blx   r0                      \n"
+        "   pop   {r3, r12}               \n"
+        FLOOR_HANDLER_ENDS);
+}
+#define HANDLE_NESTING() cortex_r5_handle_by(handle_nesting)
+
 #else
 #define HANDLE_PLAIN() ((void)0)
+#define HANDLE_NESTING() ((void)0)
 #endif
 
 static void plain(void)
@@ -112,6 +132,7 @@ RTMARK_SCENARIO("isr.tail_chain", beside);
 
 static void nested(void)
 {
+    HANDLE_NESTING();
     plain_handlers_enable(0);
     plain_handlers_run(BELOW);
 }

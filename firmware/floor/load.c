@@ -20,31 +20,18 @@ static struct {
     volatile uint32_t out;
 } ring;
 
-static inline uint32_t enter(void)
-{
-    uint32_t primask;
-
-    __asm__ __volatile__("mrs %0, primask\n\tcpsid i" : "=r"(primask) : : "memory");
-    return primask;
-}
-
-static inline void leave(uint32_t primask)
-{
-    __asm__ __volatile__("msr primask, %0" : : "r"(primask) : "memory");
-}
-
 /* Handlers of different priorities release jobs. */
 static void release(uint32_t jobs)
 {
-    const uint32_t primask = enter();
+    const uint32_t masked = core_mask();
 
     released |= jobs;
-    leave(primask);
+    core_restore(masked);
 }
 
 static void send(enum load_source source)
 {
-    const uint32_t primask = enter();
+    const uint32_t masked = core_mask();
     const bool room = ring.in - ring.out < LOAD_ITEMS;
 
     if (room) {
@@ -53,12 +40,32 @@ static void send(enum load_source source)
     }
     load_was_sent(source, room);
     released |= CONSUMER;
-    leave(primask);
+    core_restore(masked);
 }
 
 void SysTick_Handler(void);
 void IRQ0_Handler(void);
 void IRQ8_Handler(void);
+
+#if __ARM_ARCH_PROFILE == 'R'
+
+#define TICK_TAKEN() cortex_r5_acknowledge_tick()
+
+static inline void start_counting(void)
+{
+    cortex_r5_start_handlers();
+}
+
+#else
+
+#define TICK_TAKEN() ((void)0)
+
+static inline void start_counting(void)
+{
+    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+}
+
+#endif
 
 /* The device. */
 void IRQ0_Handler(void)
@@ -78,6 +85,7 @@ void IRQ8_Handler(void)
 
 void SysTick_Handler(void)
 {
+    TICK_TAKEN();
     const uint32_t now = ++ticks;
     uint32_t jobs = 0;
 
@@ -102,10 +110,10 @@ void SysTick_Handler(void)
 
 static void count_event(void)
 {
-    const uint32_t primask = enter();
+    const uint32_t masked = core_mask();
 
     load.events++;
-    leave(primask);
+    core_restore(masked);
 }
 
 static void fast(void)
@@ -156,12 +164,12 @@ static void serve(void)
 static void judge(void)
 {
     static uint32_t waited;
-    const uint32_t primask = enter();
+    const uint32_t masked = core_mask();
 
     if (load_is_quiet() || ++waited == LOAD_GRACE) {
         load_judge();
     }
-    leave(primask);
+    core_restore(masked);
 }
 
 /* The most urgent job that is released, or none after a sleep. */
@@ -188,9 +196,8 @@ static void mixed(void)
 
     NVIC_IPR0 = 0x40;
     NVIC_ISER0 = 1u;
-    SYST_RVR = LOAD_TICK_CYCLES - 1u;
-    SYST_CVR = 0;
-    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+    load_set_tick();
+    start_counting();
     RTMARK_BEGIN("load.mixed");
     for (;;) {
         switch (next_job()) {

@@ -3,7 +3,7 @@
  * A lock that keeps everybody out, by hand: the low thread is main(), the high and the middle one
  * are handlers. And waiters as one bit each, the highest priority the lowest bit.
  */
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rounds.h"
 #include "rtmark_firmware.h"
 
@@ -21,14 +21,36 @@ RTMARK_BEGIN_AT_PEND("priority.inversion.ceiling", 16);
 void IRQ0_Handler(void);
 void IRQ4_Handler(void);
 
+#if __ARM_ARCH_PROFILE == 'R'
+
+/* Handlers run with interrupts masked, which is the lock. */
+#define LOCK_IN_HANDLER() ((void)0)
+#define UNLOCK_IN_HANDLER() ((void)0)
+
+static HANDLER void handle(void)
+{
+    static void (*const handlers[])(void) = {[0] = IRQ0_Handler, [4] = IRQ4_Handler};
+
+    HANDLER_BEGINS;
+    handlers[handled_interrupt_ - CORTEX_R5_FIRST_SHARED]();
+    HANDLER_ENDS;
+}
+#define HANDLE() cortex_r5_handle_by(handle)
+
+#else
+#define LOCK_IN_HANDLER() cortex_m_disable_interrupts()
+#define UNLOCK_IN_HANDLER() cortex_m_enable_interrupts()
+#define HANDLE() ((void)0)
+#endif
+
 void IRQ0_Handler(void)
 {
     NVIC_ISPR0 = MIDDLE;
-    cortex_m_disable_interrupts();
+    LOCK_IN_HANDLER();
     RTMARK_END("priority.inversion.ceiling");
     middle_before = middle_times;
     high_times++;
-    cortex_m_enable_interrupts();
+    UNLOCK_IN_HANDLER();
 }
 
 void IRQ4_Handler(void)
@@ -39,6 +61,7 @@ void IRQ4_Handler(void)
 
 static void ceiling(void)
 {
+    HANDLE();
     NVIC_IPR1 = MIDDLE_PRIORITY;
     NVIC_ISER0 = HIGH | MIDDLE;
     for (uint32_t sample = 1; sample <= RTMARK_POINT_SAMPLES; sample++) {

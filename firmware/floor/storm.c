@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A context that handles interrupts as they are counted, and switches away when all are handled. */
-#include "cortex_m.h"
+#include "interrupts.h"
 #include "rtmark_firmware.h"
 #include "switch.h"
-
-#define SCB_ICSR CORTEX_M_REGISTER(0xE000ED04u)
-#define SCB_ICSR_PENDSVSET (1u << 28)
 
 static struct floor_stack first_stack;
 static struct floor_stack second_stack;
@@ -18,13 +15,13 @@ volatile uint32_t storm_waits __attribute__((used));
 RTMARK_BEGIN_AT_PEND("storm.background", 16);
 
 void IRQ0_Handler(void);
-void PendSV_Handler(void);
 
 /* Counts, and returns into the context that waits, if it does. */
 __attribute__((naked)) void IRQ0_Handler(void)
 {
     __asm__(
         "   .syntax unified             \n"
+        FLOOR_HANDLER_BEGINS
         "   ldr   r0, =storm_came       \n"
         "   ldr   r1, [r0]              \n"
         "   adds  r1, #1                \n"
@@ -33,11 +30,33 @@ __attribute__((naked)) void IRQ0_Handler(void)
         "   ldr   r1, [r0]              \n"
         "   cmp   r1, #0                \n"
         "   bne   1f                    \n"
-        "   bx    lr                    \n"
+        FLOOR_HANDLER_ENDS
         "1: movs  r1, #0                \n"
         "   str   r1, [r0]              \n"
         FLOOR_RETURN_TO_OTHER_THREAD);
 }
+
+#if __ARM_ARCH_PROFILE == 'R'
+
+/* A context that leaves by itself needs no exception for it. */
+static inline void wait_for_interrupt(void)
+{
+    cortex_m_disable_interrupts();
+    if (storm_came == storm_handled) {
+        storm_waits = 1u;
+        floor_switch();
+    } else {
+        cortex_m_enable_interrupts();
+    }
+    storm_handled++;
+}
+
+#else
+
+#define SCB_ICSR CORTEX_M_REGISTER(0xE000ED04u)
+#define SCB_ICSR_PENDSVSET (1u << 28)
+
+void PendSV_Handler(void);
 
 /* Returns into the other context, unless an interrupt has come. Of the same priority as the one
  * above, so that none comes in between. */
@@ -67,11 +86,13 @@ static inline void wait_for_interrupt(void)
     storm_handled++;
 }
 
+#endif
+
 /* -------------------------------------------------------------- storm.distance */
 
 static void storming(void)
 {
-    NVIC_ISER0 = 1u;
+    enable_handler(0, IRQ0_Handler);
     NVIC_ISPR0 = 1u;
     for (uint32_t sample = 0; sample <= RTMARK_SAMPLES; sample++) {
         wait_for_interrupt();
@@ -108,7 +129,7 @@ static void handling(void)
 
 static void background(void)
 {
-    NVIC_ISER0 = 1u;
+    enable_handler(0, IRQ0_Handler);
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         NVIC_ISPR0 = 1u;
         /* Behind these it has come. */

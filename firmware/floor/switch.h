@@ -79,6 +79,13 @@ extern uint32_t *floor_other_thread;
     "   movt  r12, #0xf900           \n"                          \
     "   ldr   r3, [r12, #0xc]        \n"
 
+/* What it does to return to what it has interrupted. */
+#define FLOOR_HANDLER_ENDS                                        \
+    "   str   r3, [r12, #0x10]       \n"                          \
+    "   pop   {r0-r3, r12, lr}       \n"                          \
+    "   rfeia sp!                    \n"                          \
+    "   .ltorg                       \n"
+
 /* What it does to return into the other thread. The one that it leaves continues with interrupts masked
  * where its own registers are taken back. */
 #define FLOOR_RETURN_TO_OTHER_THREAD                              \
@@ -105,6 +112,7 @@ static inline void floor_switch(void)
 #else
 
 #define FLOOR_HANDLER_BEGINS ""
+#define FLOOR_HANDLER_ENDS "   bx    lr                     \n"
 
 /*
  * What a naked handler does to return into the other thread. It keeps r3.

@@ -5,14 +5,31 @@
  */
 #include "bench.h"
 
-#define interruptHANDLERS    9
-
 static void prvNobody( void )
 {
     rtmark_failed( "an interrupt came that nobody handles" );
 }
 
 #define interruptUNLESS_DEFINED    __attribute__( ( weak, alias( "prvNobody" ) ) )
+
+#if defined( __riscv )
+
+    #define interruptHANDLERS    9
+
+    void IRQ8_Handler( void ) interruptUNLESS_DEFINED;
+
+#else
+
+    #define interruptHANDLERS    10
+
+    /* What `rtmark worst` injects. */
+    static void prvInjected( void )
+    {
+    }
+
+    void IRQ8_Handler( void ) __attribute__( ( weak, alias( "prvInjected" ) ) );
+
+#endif
 
 void IRQ0_Handler( void ) interruptUNLESS_DEFINED;
 void IRQ1_Handler( void ) interruptUNLESS_DEFINED;
@@ -22,12 +39,14 @@ void IRQ4_Handler( void ) interruptUNLESS_DEFINED;
 void IRQ5_Handler( void ) interruptUNLESS_DEFINED;
 void IRQ6_Handler( void ) interruptUNLESS_DEFINED;
 void IRQ7_Handler( void ) interruptUNLESS_DEFINED;
-void IRQ8_Handler( void ) interruptUNLESS_DEFINED;
 
 static void ( * const pxHandlers[ interruptHANDLERS ] )( void ) =
 {
     IRQ0_Handler, IRQ1_Handler, IRQ2_Handler, IRQ3_Handler, IRQ4_Handler,
-    IRQ5_Handler, IRQ6_Handler, IRQ7_Handler, IRQ8_Handler
+    IRQ5_Handler, IRQ6_Handler, IRQ7_Handler, IRQ8_Handler,
+    #if !defined( __riscv )
+        prvInjected
+    #endif
 };
 
 static void prvHandle( uint32_t ulNumber )

@@ -36,7 +36,7 @@ static TaskHandle_t xUrgent;
 /* The port sets SysTick up itself, and keeps what a tick is; with this clock it is one of the load. */
 const unsigned long ulBenchClock = LOAD_TICK_CYCLES * configTICK_RATE_HZ;
 
-#else
+#elif __ARM_ARCH_PROFILE == 'M'
 
 /*
  * The kernel's own SysTick, with the ticks of the load instead of configTICK_RATE_HZ.
@@ -51,6 +51,14 @@ void vPortSetupTimerInterrupt( void )
 }
 
 #endif
+
+/* Has the tick of a timer beside the core come as the load wants it. */
+static inline void prvStartTicks( void )
+{
+    #if __ARM_ARCH_PROFILE == 'R'
+        load_set_tick();
+    #endif
+}
 /*-----------------------------------------------------------*/
 
 static void prvSendFromISR( enum load_source eSource,
@@ -98,6 +106,7 @@ static void prvCountEvent( void )
 static void vUrgentTask( void * pvParameters )
 {
     ( void ) pvParameters;
+    prvStartTicks();
     RTMARK_BEGIN( "load.mixed" );
 
     for( ; ; )

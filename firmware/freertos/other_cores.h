@@ -39,7 +39,8 @@ void vClearTickInterrupt( void );
 #define configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET 0x1000UL
 #define configUNIQUE_INTERRUPT_PRIORITIES 32
 #define configMAX_API_CALL_INTERRUPT_PRIORITY 18
-/* The same as the controller's registers have it, by the name that ports of Cortex-M have for that. */
+/* The same by the names that ports of Cortex-M have: bits, and the level as the controller's registers have it. */
+#define configPRIO_BITS RTMARK_PRIORITY_BITS
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY ( configMAX_API_CALL_INTERRUPT_PRIORITY << ( 8 - RTMARK_PRIORITY_BITS ) )
 
 /* In images that have interrupts besides the timer's. */

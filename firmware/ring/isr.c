@@ -121,6 +121,12 @@ RTMARK_SCENARIO("isr.wake.queue", wake_queue);
 
 /* --------------------------------------------------------- no closure is enqueued */
 
+#if __ARM_ARCH_PROFILE == 'R'
+#define ALLOW_NESTING() cortex_r5_start_nesting_handlers()
+#else
+#define ALLOW_NESTING() ((void)0)
+#endif
+
 static void plain_step(void *context)
 {
     plain_handlers_enable(0);
@@ -149,6 +155,7 @@ RTMARK_SCENARIO("isr.tail_chain", beside);
 
 static void nested(void)
 {
+    ALLOW_NESTING();
     enqueue_plain(BELOW);
 }
 RTMARK_SCENARIO("isr.nested", nested);

@@ -171,8 +171,7 @@ static void mixed(void)
     urgent.closure.function = urgent_step;
     ring_listen(&alarmed, &urgent);
     NVIC_IPR0 = 0x40;
-    SYST_RVR = LOAD_TICK_CYCLES - 1u;
-    SYST_CVR = 0;
+    load_set_tick();
     ring_timer_start(&fast_timer, fast, LOAD_FAST, LOAD_FAST);
     ring_timer_start(&middle_timer, middle, LOAD_MIDDLE, LOAD_MIDDLE);
     ring_timer_start(&slow_timer, slow, LOAD_SLOW, LOAD_SLOW);

@@ -177,8 +177,9 @@ impl Manifest {
     /// Returns the most urgent priority at which an interrupt may call the kernel, as the byte in
     /// priority registers.
     pub fn most_urgent_caller(&self, soc: &Soc) -> u8 {
-        // Frameworks and models use four bits at most.
-        let held = |level: u8| level << (8 - soc.priority_bits.min(4));
+        // Cortex-M frameworks use four bits at most, although models have more.
+        let used = if soc.core.is_cortex_m() { 4 } else { 8 };
+        let held = |level: u8| level << (8 - soc.priority_bits.min(used));
         let level = self.interrupt_level.get(soc.core.name()).copied();
         level.map_or(soc.core.most_urgent_priority(), held)
     }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
 use addr2line::Context;
 use addr2line::gimli::{
     DW_TAG_inlined_subroutine, Dwarf, EndianSlice, LittleEndian, Reader, SectionId, Unit,
 };
-use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _};
+use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 use rtmark_model::{Frame, Line, Source, visible};
 
 use crate::author::Author;
@@ -16,6 +17,9 @@ use crate::author::Author;
 pub struct Lines<'a> {
     elf: &'a [u8],
     context: Context<EndianSlice<'a, LittleEndian>>,
+    /// Where the image has code. Functions that the linker has dropped keep their debug information, at
+    /// address 0.
+    code: Vec<Range<u64>>,
     author: Author,
 }
 
@@ -35,7 +39,9 @@ impl<'a> Lines<'a> {
             .ok()
             .filter(|range| range.format == CompressionFormat::None)?;
         let context = Context::from_dwarf(dwarf(&file)?).ok()?;
-        let mut lines = Self { elf, context, author: Author::default() };
+        let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        let code = code.map(|it| it.address()..it.address().saturating_add(it.size())).collect();
+        let mut lines = Self { elf, context, code, author: Author::default() };
         let main = file.symbols().find(|symbol| symbol.name() == Ok("main"));
         if let Some(author) = main.and_then(|main| lines.author_of(main.address() & !1)) {
             lines.author = author;
@@ -55,7 +61,12 @@ impl<'a> Lines<'a> {
     /// Returns the source line of the instruction at an address; with inlined functions, the innermost
     /// one's.
     pub fn at(&self, address: u32) -> Option<Line> {
+        self.is_code(address).then_some(())?;
         line(&self.context.find_location(address.into()).ok()??)
+    }
+
+    fn is_code(&self, address: u32) -> bool {
+        self.code.iter().any(|section| section.contains(&u64::from(address)))
     }
 
     /// Returns the line to report for an address: see [`Source`].
@@ -83,6 +94,9 @@ impl<'a> Lines<'a> {
     /// Returns the functions at an address, from the innermost inlined one to the one that was called;
     /// none if the debug information does not cover it.
     pub fn inlined_at(&self, address: u32) -> Vec<Frame> {
+        if !self.is_code(address) {
+            return Vec::new();
+        }
         let Ok(mut frames) = self.context.find_frames(address.into()).skip_all_loads() else {
             return Vec::new();
         };

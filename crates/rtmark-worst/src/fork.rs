@@ -111,14 +111,15 @@ struct Entry<'a> {
 
 impl Observer for Entry<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        // Another interrupt's handler that this one takes over has already begun as its handler.
+        let begins = machine.exception() == self.exception && machine.cycles().0 >= self.at;
+        if begins && self.back.is_none() {
+            self.back = Some(machine.interrupted());
+        }
         // A first instruction that gives way to another interrupt has not been executed, and comes
         // again.
         if self.path.served(machine, self.at).is_some() {
             return ControlFlow::Break(());
-        }
-        let begins = machine.exception() == self.exception && machine.cycles().0 >= self.at;
-        if begins && self.back.is_none() {
-            self.back = Some(machine.interrupted());
         }
         ControlFlow::Continue(())
     }

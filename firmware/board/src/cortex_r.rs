@@ -12,7 +12,7 @@ mod interrupts;
 mod timer;
 
 pub(crate) use interrupts::unmask_number;
-pub use interrupts::{pend, start_interrupts, unmask};
+pub use interrupts::{barrier, lower, nest, pend, start_interrupts, unmask};
 pub use timer::Timer;
 
 // The core starts with its vectors at 0xFFFF_0000. They go to address 0, where it has memory of

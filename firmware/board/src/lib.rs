@@ -17,7 +17,7 @@ mod counter;
 pub mod device;
 mod failure;
 mod item;
-#[cfg(cortex_m)]
+#[cfg(any(cortex_m, cortex_r))]
 pub mod load;
 pub mod prime;
 #[cfg(target_arch = "riscv32")]
@@ -31,7 +31,7 @@ pub mod tm;
 use cortex_m::peripheral::NVIC;
 
 #[cfg(cortex_r)]
-pub use cortex_r::{Timer, pend, start_interrupts, unmask};
+pub use cortex_r::{Timer, barrier, lower, nest, pend, start_interrupts, unmask};
 pub use counter::Counter;
 #[cfg(any(cortex_m, cortex_r))]
 pub use device::Interrupt;

@@ -6,13 +6,21 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+#[cfg(cortex_r)]
+use aarch32_cpu::interrupt::disable;
+#[cfg(cortex_m)]
+use cortex_m::interrupt::{disable, free};
+#[cfg(cortex_m)]
 use cortex_m::peripheral::SYST;
+#[cfg(cortex_r)]
+use critical_section::with as free;
 use rtmark_probe::scenario;
 
 use crate::Counter;
 
-/// So short that the whole takes no more cycles than can be gone through from each.
-pub const TICK_CYCLES: u32 = 6000;
+/// So short that the whole takes no more cycles than can be gone through from each; twice as long on a
+/// Cortex-R5, so that every kernel keeps up.
+pub const TICK_CYCLES: u32 = if cfg!(cortex_r) { 12_000 } else { 6000 };
 /// Ticks after which the jobs come again as before.
 const HYPERPERIOD: u32 = 12;
 /// Ticks from one job of the fast task to the next.
@@ -118,6 +126,7 @@ pub static LOAD: Load = Load {
 };
 
 /// Has SysTick, which a kernel's own code has started, tick as the load does.
+#[cfg(cortex_m)]
 pub fn start_ticks(systick: &mut SYST) {
     systick.set_reload(TICK_CYCLES - 1);
     systick.clear_current();
@@ -146,7 +155,7 @@ impl Load {
 
     /// Counts an event.
     pub fn count_event(&self) {
-        cortex_m::interrupt::free(|_| {
+        free(|_| {
             let events = self.events.load(Ordering::Relaxed) + 1;
             self.events.store(events, Ordering::Relaxed);
         });
@@ -170,7 +179,7 @@ impl Load {
 
     /// Ends the run; says what is missing if anything is. `record` is none while it is locked.
     pub fn judge(&self, hyperperiods: u32, record: Option<&Record>) -> ! {
-        cortex_m::interrupt::disable();
+        disable();
         let [fast, middle, slow, timers] =
             [FAST_JOBS, MIDDLE_JOBS, SLOW_JOBS, TIMER_JOBS].map(|jobs| hyperperiods * jobs);
         let items = |of: &[Counter; SOURCES], source: Source| of[source as usize].get();

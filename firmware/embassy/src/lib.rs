@@ -61,6 +61,16 @@ pub fn start_ticks_for_load(systick: &mut cortex_m::peripheral::SYST) {
     rtmark_board::load::start_ticks(systick);
 }
 
+/// Has the tick's timer tick as the mixed load does.
+#[cfg(all(cortex_r, not(feature = "timer")))]
+pub fn start_ticks_for_load() {
+    rtmark_board::Timer::start(rtmark_board::load::TICK_CYCLES);
+}
+
+/// Nothing ticks.
+#[cfg(all(cortex_r, feature = "timer"))]
+pub fn start_ticks_for_load() {}
+
 /// Nothing ticks.
 #[cfg(all(cortex_m, feature = "timer"))]
 pub fn start_ticks_for_load(_: &mut cortex_m::peripheral::SYST) {}

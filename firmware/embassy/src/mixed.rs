@@ -2,18 +2,21 @@
 //! `duty` for many hyperperiods.
 //!
 //! Urgent and fast are on an executor of their own, which an interrupt runs; the others share
-//! the one of thread mode.
+//! the one of thread mode. On a Cortex-R5, which has no such executor, all share one.
 
-use cortex_m::peripheral::NVIC;
-use embassy_executor::{InterruptExecutor, Spawner};
+#[cfg(cortex_m)]
+use embassy_executor::InterruptExecutor;
+use embassy_executor::{SendSpawner, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
 use embassy_time::{Duration, Ticker, Timer};
-use rtmark_board::device::{Interrupt, interrupt};
+#[cfg(cortex_m)]
+use rtmark_board::device::interrupt;
 use rtmark_board::load::{self, Item, LOAD, Record, Source};
+use rtmark_board::{Interrupt, pend};
 use rtmark_probe::{begin, end};
 
 use crate::HYPERPERIODS;
@@ -24,12 +27,10 @@ fn ticks(count: u32) -> Duration {
 
 /// Sets everything up and starts the tasks.
 pub fn start(spawner: Spawner) {
-    let mut core = rtmark_embassy::init();
-    rtmark_embassy::start_ticks_for_load(&mut core.SYST);
-    rtmark_board::lower(Interrupt::BENCH, &mut core.NVIC);
+    prepare();
     rtmark_board::unmask(Interrupt::BENCH);
 
-    let high = EXECUTOR_HIGH.start(Interrupt::RUN_HIGH);
+    let high = above(spawner);
     high.spawn(urgent().unwrap());
     high.spawn(fast().unwrap());
     spawner.spawn(judge().unwrap());
@@ -41,6 +42,33 @@ pub fn start(spawner: Spawner) {
     spawner.spawn(consumer().unwrap());
 }
 
+/// Starts what counts time. The device is less urgent than the alarm.
+#[cfg(cortex_m)]
+fn prepare() {
+    let mut core = rtmark_embassy::init();
+    rtmark_embassy::start_ticks_for_load(&mut core.SYST);
+    rtmark_board::lower(Interrupt::BENCH, &mut core.NVIC);
+}
+
+#[cfg(cortex_r)]
+fn prepare() {
+    rtmark_embassy::init();
+    rtmark_embassy::start_ticks_for_load();
+    rtmark_board::lower(Interrupt::BENCH);
+}
+
+/// The executor of urgent and fast.
+#[cfg(cortex_m)]
+fn above(_: Spawner) -> SendSpawner {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH)
+}
+
+#[cfg(cortex_r)]
+fn above(spawner: Spawner) -> SendSpawner {
+    spawner.make_send()
+}
+
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static ITEMS: Channel<CriticalSectionRawMutex, Item, { load::ITEMS }> = Channel::new();
 static WORK: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(0);
@@ -48,6 +76,7 @@ static RECORD: Mutex<CriticalSectionRawMutex, Record> = Mutex::new(Record::new()
 static ALARM: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static ONCE: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
@@ -59,13 +88,15 @@ fn send(source: Source) {
 }
 
 /// The device.
-#[interrupt]
+#[cfg_attr(cortex_m, interrupt)]
+#[cfg_attr(cortex_r, unsafe(no_mangle))]
 fn BENCH() {
     send(Source::Device);
 }
 
 /// The alarm.
-#[interrupt]
+#[cfg_attr(cortex_m, interrupt)]
+#[cfg_attr(cortex_r, unsafe(no_mangle))]
 fn INJECTED() {
     send(Source::Alarm);
     LOAD.given_by_alarm.increment();
@@ -91,7 +122,7 @@ async fn fast() {
         ticker.next().await;
         crate::fast_runs();
         LOAD.count_event();
-        NVIC::pend(Interrupt::BENCH);
+        pend(Interrupt::BENCH);
         LOAD.fast.increment();
     }
 }

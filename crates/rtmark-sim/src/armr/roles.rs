@@ -4,6 +4,7 @@
 use super::cpu::{Mode, psr};
 use super::gic::{FIRST_SHARED, InterruptLine};
 use super::machine::CortexR5;
+use super::state::State;
 use crate::debug::{ARM_INTEGERS, ARM_SINGLES, Roles, Trials};
 use crate::state::{Convention, Interrupted, Irq, Register, ThreadStack};
 
@@ -25,22 +26,12 @@ const fn bank(mode: Mode) -> u8 {
     }
 }
 
-impl Roles for CortexR5 {
-    fn exception(&self) -> u16 {
-        self.state.session.handlers.current()
-    }
-
-    fn named_registers(&self) -> Vec<(&'static str, Register)> {
-        let core = ARM_INTEGERS.into_iter().zip((0..).map(Register::R));
-        let status = [("pc", Register::Pc), ("cpsr", Register::Xpsr)];
-        let float = ARM_SINGLES.into_iter().zip((0..).map(Register::S));
-        core.chain(status).chain([("fpscr", Register::Fpscr)]).chain(float).collect()
-    }
-
-    /// See [`Machine::interrupted`](crate::Machine::interrupted): the interrupted state is in LR
-    /// and SPSR of the mode that was entered (DDI 0406, table B1-7), and not in memory.
-    fn interrupted(&self) -> Interrupted {
-        let cpu = &self.state.core.arch.cpu;
+impl State {
+    /// Returns what the exception has interrupted that was entered last, at the first instruction of its
+    /// handler: the interrupted state is in LR and SPSR of the mode that was entered (DDI 0406, table B1-7),
+    /// and not in memory.
+    pub fn last_interrupted(&self) -> Interrupted {
+        let cpu = &self.core.arch.cpu;
         let link = cpu.get(14);
         let status = cpu.saved_status().unwrap_or(cpu.cpsr());
         let ahead = match cpu.mode() {
@@ -58,8 +49,26 @@ impl Roles for CortexR5 {
             frame: sp,
             stack: ThreadStack::Only,
             bank: mode.map_or(0, bank),
-            exception: self.state.session.handlers.before(),
+            exception: self.session.handlers.before(),
         }
+    }
+}
+
+impl Roles for CortexR5 {
+    fn exception(&self) -> u16 {
+        self.state.session.handlers.current()
+    }
+
+    fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        let core = ARM_INTEGERS.into_iter().zip((0..).map(Register::R));
+        let status = [("pc", Register::Pc), ("cpsr", Register::Xpsr)];
+        let float = ARM_SINGLES.into_iter().zip((0..).map(Register::S));
+        core.chain(status).chain([("fpscr", Register::Fpscr)]).chain(float).collect()
+    }
+
+    /// See [`Machine::interrupted`](crate::Machine::interrupted).
+    fn interrupted(&self) -> Interrupted {
+        self.state.session.handlers.interrupted().unwrap_or_else(|| self.state.last_interrupted())
     }
 
     /// Each mode has a stack pointer, but the kernel decides which of them threads use.

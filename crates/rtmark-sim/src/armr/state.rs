@@ -330,8 +330,13 @@ impl State {
         }
     }
 
-    /// Records the entry of a handler that began in a cycle.
+    /// Records the entry of a handler that began in a cycle: the program counter is at its vector.
     fn record_trap(&mut self, entered: u16, began: u64) {
+        self.record_entry(entered, began);
+        self.session.handlers.set_interrupted(self.last_interrupted());
+    }
+
+    fn record_entry(&mut self, entered: u16, began: u64) {
         self.session.watches.entry_began = began;
         self.session.watches.enter(entered);
         self.session.entered = Some(entered);
@@ -348,10 +353,15 @@ impl State {
         {
             return;
         }
+        let interrupted = self.session.handlers.interrupted();
         self.record_return();
-        self.record_trap(exception, self.core.cycle());
+        self.record_entry(exception, self.core.cycle());
         self.session.entered = None;
         self.session.handlers.name(exception);
+        // The handler has left the mode that was entered, but interrupts the same code.
+        if let Some(interrupted) = interrupted {
+            self.session.handlers.set_interrupted(interrupted);
+        }
         self.record_handler(exception, issued);
     }
 

@@ -1,5 +1,7 @@
 //! The stack of active exception handlers, for cores whose own registers do not show it.
 
+use super::Interrupted;
+
 /// The maximum number of handlers kept: a kernel that never returns from a handler must not fill the host's
 /// memory.
 const MOST: usize = 64;
@@ -10,6 +12,8 @@ struct Handler {
     exception: u16,
     /// The interrupt controller has already told the program which interrupt this is.
     is_named: bool,
+    /// What it has interrupted, if the core's registers show that only at its entry.
+    interrupted: Option<Interrupted>,
 }
 
 /// The active handlers by exception number, the innermost last.
@@ -41,7 +45,19 @@ impl Handlers {
         if self.0.len() >= MOST {
             self.0.remove(0);
         }
-        self.0.push(Handler { exception, is_named: false });
+        self.0.push(Handler { exception, is_named: false, interrupted: None });
+    }
+
+    /// Records what the innermost handler has interrupted.
+    pub fn set_interrupted(&mut self, interrupted: Interrupted) {
+        if let Some(handler) = self.0.last_mut() {
+            handler.interrupted = Some(interrupted);
+        }
+    }
+
+    /// Returns what the innermost handler has interrupted, if that was recorded.
+    pub fn interrupted(&self) -> Option<Interrupted> {
+        self.0.last().and_then(|handler| handler.interrupted)
     }
 
     /// Leaves the innermost handler.

@@ -1,12 +1,15 @@
 //! A search on a Cortex-R5 finds what runs from reset find, one for each cycle: caches, branch
 //! prediction and the pipeline are part of the state at each moment.
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
-use rtmark_sim::Soc;
-use rtmark_worst::Window;
+use rtmark_sim::{Cycles, Machine, Observer, Soc};
+use rtmark_worst::{Aspect, Path, Reach, Window};
 
 use crate::bare::Bare;
+use crate::programs::all;
 
 /// The interrupt that is searched. The program's own is 36, the timer's, which is less urgent.
 const INTERRUPT: u16 = 1;
@@ -133,8 +136,8 @@ static FAST: LazyLock<Vec<u32>> = LazyLock::new(|| {
     program
 });
 
-fn assert_as_from_reset(program: &'static [u32], window: Window) {
-    let bare = Bare {
+const fn bare(program: &'static [u32]) -> Bare {
+    Bare {
         program,
         base: BASE,
         interrupt: INTERRUPT,
@@ -142,8 +145,11 @@ fn assert_as_from_reset(program: &'static [u32], window: Window) {
         woken: WOKEN,
         end: END,
         patience: 20_000,
-    };
-    let found = bare.assert_as_from_reset(&soc(), window, 100);
+    }
+}
+
+fn assert_as_from_reset(program: &'static [u32], window: Window) {
+    let found = bare(program).assert_as_from_reset(&soc(), window, 100);
     assert!(found.points + 500 >= window.to - window.from, "{}", found.points);
 }
 
@@ -155,4 +161,80 @@ fn the_search_equals_runs_from_reset_at_each_cycle() {
 #[test]
 fn a_search_for_fiq_equals_runs_from_reset() {
     assert_as_from_reset(&FAST, Window { from: 6_000, to: 8_000 });
+}
+
+/// An observer that knows no address and no register of what was interrupted: as no handler switches to
+/// another context, that continues once as many handlers are active as before.
+struct DepthObserver {
+    /// The cycle in which the interrupt becomes pending.
+    point: u64,
+    active: usize,
+    /// How many handlers were active when that of the interrupt began, and whether one had given way to it
+    /// without returning to the interrupted code.
+    before: Option<usize>,
+    is_taken_over: bool,
+    has_returned: bool,
+    resumed: Option<u64>,
+}
+
+impl Observer for DepthObserver {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        self.has_returned = false;
+        if self.before.is_some_and(|before| self.active <= before) {
+            self.resumed = Some(machine.cycles().0);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        let is_ours = exception == 16 + INTERRUPT && machine.cycles().0 >= self.point;
+        if is_ours && self.before.is_none() {
+            self.before = Some(self.active);
+            self.is_taken_over = self.has_returned;
+        }
+        self.active += 1;
+    }
+
+    fn returned(&mut self, _: &Machine, _: u16) {
+        self.active -= 1;
+        self.has_returned = true;
+    }
+}
+
+/// Wherever an interrupt comes, the search follows it to where the interrupted code continues: also where a
+/// handler that was entered for another interrupt is told this one, which then interrupts what that one did.
+#[test]
+fn the_interrupted_code_continues_after_every_moment() {
+    let window = Window { from: 6_000, to: 7_500 };
+    for program in [PROGRAM, &FAST] {
+        let bare = bare(program);
+        let path = Path::new(bare.machine(&soc()), bare.question(Reach::Whole, window));
+        let path = path.expect("a path");
+        let found = all(&path);
+        let resume = &found.aspects[&Aspect::Resume];
+        assert_eq!(resume.missing, 0, "the first is pended in cycle {:?}", resume.first_missing);
+        let mut reset = bare.machine(&soc());
+        reset.arm_interrupt(INTERRUPT, PRIORITY);
+        let (mut counts, mut taken_over) = (BTreeMap::new(), 0);
+        let first = path.begins(window.from) + 1;
+        for point in first..first + found.points {
+            let mut machine = reset.clone();
+            machine.pend_interrupt(INTERRUPT, Cycles(point));
+            let mut observer = DepthObserver {
+                point,
+                active: 0,
+                before: None,
+                is_taken_over: false,
+                has_returned: false,
+                resumed: None,
+            };
+            let _ = machine.run_observed(Cycles(point + bare.patience), &mut observer);
+            let resumed = observer.resumed.expect("it continues");
+            *counts.entry((resumed - point).cast_signed()).or_default() += 1;
+            taken_over += u64::from(observer.is_taken_over);
+        }
+        assert_eq!(resume.counts, counts);
+        assert!(taken_over > 0, "no handler gives way to the interrupt");
+    }
 }

@@ -1,6 +1,6 @@
 //! Interrupts of a Zynq UltraScale+'s Cortex-R5: the controller, a PL390, and what is between the vector
 //! and a handler. As the core has one vector for all of them, code looks the handler up. Handlers run with
-//! all others off.
+//! all others off, but for what they do in [`nest`].
 //!
 //! Registers: IHI 0048, chapter 4. Interrupts of peripherals have the numbers from 32 on there, from 0 on
 //! here.
@@ -19,6 +19,7 @@ const INTERFACE: u32 = DISTRIBUTOR + 0x1000;
 const GICD_CTLR: u32 = DISTRIBUTOR;
 const GICD_ISENABLER: u32 = DISTRIBUTOR + 0x100;
 const GICD_ISPENDR: u32 = DISTRIBUTOR + 0x200;
+const GICD_IPRIORITYR: u32 = DISTRIBUTOR + 0x400;
 const GICD_ITARGETSR: u32 = DISTRIBUTOR + 0x800;
 const GICC_CTLR: u32 = INTERFACE;
 const GICC_PMR: u32 = INTERFACE + 0x4;
@@ -50,11 +51,17 @@ const fn bit(bitmap: u32, interrupt: u16) -> (u32, u32) {
     (bitmap + number / 32 * 4, 1 << (number % 32))
 }
 
+/// Writes a register of the controller's that has a byte for each interrupt.
+#[inline(always)]
+fn write_byte(bytes: u32, interrupt: u16, value: u8) {
+    let register = bytes + FIRST_SHARED + u32::from(interrupt);
+    // SAFETY: a register of the controller's for this interrupt; it can be written by bytes.
+    unsafe { (register as *mut u8).write_volatile(value) };
+}
+
 /// Lets the interrupt with this number happen.
 pub fn unmask_number(interrupt: u16) {
-    let target = GICD_ITARGETSR + FIRST_SHARED + u32::from(interrupt);
-    // SAFETY: a register of the controller's for this interrupt; it can be written by bytes.
-    unsafe { (target as *mut u8).write_volatile(1) };
+    write_byte(GICD_ITARGETSR, interrupt, 1);
     let (register, bit) = bit(GICD_ISENABLER, interrupt);
     write(register, bit);
 }
@@ -62,6 +69,28 @@ pub fn unmask_number(interrupt: u16) {
 /// Lets an interrupt happen.
 pub fn unmask(interrupt: Interrupt) {
     unmask_number(interrupt as u16);
+}
+
+/// Gives an interrupt the next priority below the highest, which all have after reset.
+pub fn lower(interrupt: Interrupt) {
+    write_byte(GICD_IPRIORITYR, interrupt as u16, 1 << (8 - soc::PRIORITY_BITS));
+}
+
+/// Lets more urgent interrupts interrupt the rest of a handler, while `body` runs. The core masks them when it
+/// enters a handler.
+#[inline]
+pub fn nest(body: impl FnOnce()) {
+    // SAFETY: the vector has saved what the next interrupt overwrites, and handlers hold no critical section.
+    unsafe { aarch32_cpu::interrupt::enable() };
+    body();
+    aarch32_cpu::interrupt::disable();
+}
+
+/// Waits until what was written has an effect: behind this, an interrupt that was pended has come.
+#[inline]
+pub fn barrier() {
+    aarch32_cpu::asm::dsb();
+    aarch32_cpu::asm::isb();
 }
 
 /// Pends an interrupt.

@@ -37,7 +37,10 @@ async fn main(spawner: Spawner) {
         rtmark_board::lower(Interrupt::BELOW, &mut core.NVIC);
     }
     #[cfg(cortex_r)]
-    rtmark_embassy::init();
+    {
+        rtmark_embassy::init();
+        rtmark_board::lower(Interrupt::BELOW);
+    }
 
     scenarios! {
         "isr.entry" => start(spawner),
@@ -206,9 +209,16 @@ fn PLAIN() {
 #[cfg_attr(cortex_m, interrupt)]
 #[cfg_attr(cortex_r, unsafe(no_mangle))]
 fn BELOW() {
-    pend(Interrupt::PLAIN);
     #[cfg(cortex_m)]
-    cortex_m::asm::isb();
+    {
+        pend(Interrupt::PLAIN);
+        cortex_m::asm::isb();
+    }
+    #[cfg(cortex_r)]
+    rtmark_board::nest(|| {
+        pend(Interrupt::PLAIN);
+        rtmark_board::barrier();
+    });
 }
 
 #[cfg_attr(cortex_m, interrupt)]

@@ -2,6 +2,14 @@
 
 #![no_std]
 #![no_main]
+#![cfg_attr(
+    cortex_r,
+    expect(
+        non_snake_case,
+        clippy::no_mangle_with_rust_abi,
+        reason = "handlers have their interrupts' names, and are called from Rust"
+    )
+)]
 
 #[path = "../mixed.rs"]
 mod mixed;
@@ -11,7 +19,8 @@ use rtmark_probe::scenarios;
 
 const HYPERPERIODS: u32 = 1;
 
-#[embassy_executor::main]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     scenarios! {
         "load.mixed" => mixed::start(spawner),
