@@ -27,6 +27,7 @@ impl DescriptionFile for SocFile {
     const BUILTIN: &'static [(&'static str, &'static str)] = description_file::files_of![
         "socs":
         "stm32c031.toml",
+        "stm32g071.toml",
         "stm32f100.toml",
         "stm32f405.toml",
         "stm32f446.toml",
