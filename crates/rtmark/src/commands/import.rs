@@ -284,7 +284,7 @@ impl Arguments {
         verbosity: Verbosity,
     ) -> Result<Source, CliError> {
         /// How long firmware may run on its own clock.
-        const LONGEST_RUN: Duration = Duration::from_secs(60);
+        const LONGEST_RUN: Duration = Duration::from_mins(1);
         /// Limit for the output, in bytes: more than any suite prints.
         const LONGEST_CONSOLE: usize = 64 << 20;
 
