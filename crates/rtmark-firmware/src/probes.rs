@@ -11,7 +11,7 @@ use rtmark_model::{IdError, ScenarioId, Settings, setting_info};
 use crate::select::select_word;
 
 /// The section that holds the records.
-pub const SECTION: &str = ".rtmark";
+pub const SECTION: &str = rtmark_model::PROBES_SECTION;
 
 /// The symbol of the word that selects the scenario.
 pub const SELECT_SYMBOL: &str = "rtmark_select";

@@ -49,6 +49,6 @@ pub use settings::{
     AbsentValue, DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight,
     differences, setting_info,
 };
-pub use span::{Counted, Expected, Overhead, Span};
+pub use span::{Counted, Expected, Overhead, PROBES_SECTION, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};
 pub use text::visible;

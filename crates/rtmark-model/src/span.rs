@@ -7,6 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::samples::Disturbance;
 
+/// The section of an image in which its probes record the spans. Only images that rtmark builds have it.
+pub const PROBES_SECTION: &str = ".rtmark";
+
 /// The events between which a scenario is timed. Two figures are comparable only if their spans are
 /// equal; a name is not a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -14,6 +14,7 @@
 //!   differ;
 //! - [`HeldBackRecorder`] lists the intervals in which an interrupt would have been held back;
 //! - [`sizes`] tells which symbols, files and crates an image's flash and RAM belong to;
+//! - [`RunClock`] is the clock by which a run's cycles become times;
 //! - [`Stacks`] measures how much of their stacks tasks and interrupts have used.
 //!
 //! ```
@@ -36,7 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows no kernel and no benchmark. It works on bytes and machines, reads no file and
+//! This crate knows no kernel's structures and no benchmark. It works on bytes and machines, reads no file and
 //! prints nothing: presentation is left to its users.
 
 mod attribution;
@@ -54,8 +55,10 @@ mod members;
 mod place;
 mod profile;
 mod role;
+mod run_clock;
 mod sizes;
 mod stacks;
+mod stated_clock;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
@@ -70,5 +73,6 @@ pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
+pub use run_clock::{ClockNote, ClockOrigin, RunClock, clock_control};
 pub use sizes::{Size, SizeGroup, sizes};
 pub use stacks::{StackKind, StackUse, Stacks, ThreadNames};

@@ -118,6 +118,13 @@ fn demangled(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
+/// Returns whether the name of a symbol's file is that of one of Rust's codegen units, such as
+/// `app.0123456789abcdef-cgu.0`, which consist of many files.
+fn is_codegen_unit(file: &str) -> bool {
+    file.rsplit_once("-cgu.")
+        .is_some_and(|(_, number)| number.bytes().all(|it| it.is_ascii_digit()))
+}
+
 /// Returns what functions and variables occupy, in ascending order and without overlaps: of two symbols for
 /// the same bytes, the first counts, a global one before a local one.
 fn extents(elf: &[u8]) -> Vec<Extent> {
@@ -126,7 +133,7 @@ fn extents(elf: &[u8]) -> Vec<Extent> {
     for symbol in file.symbols() {
         let name = symbol.name().unwrap_or_default();
         if symbol.kind() == SymbolKind::File {
-            unit = Some(visible(name.as_bytes()));
+            unit = Some(visible(name.as_bytes())).filter(|unit| !is_codegen_unit(unit));
         }
         let is_thing = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data);
         if is_thing && symbol.is_definition() && symbol.size() > 0 {
@@ -301,5 +308,11 @@ mod tests {
             "_ZN50_$LT$app..Led$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE";
         assert_eq!(crate_of(None, generic), "app");
         assert_eq!(crate_of(None, "memcpy"), UNKNOWN);
+    }
+
+    #[test]
+    fn codegen_units_are_no_files() {
+        assert!(is_codegen_unit("thread.345b8ca9a8d54e9c-cgu.0"));
+        assert!(!is_codegen_unit("src/main.rs") && !is_codegen_unit("my-cgu.c"));
     }
 }

@@ -1,5 +1,6 @@
 //! Runs an image in the simulator and reports how the run ended.
 
+use rtmark_observe::RunClock;
 use rtmark_sim::{
     ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver, Landmarks,
     LoadError, Machine, Observer, Register, Soc, Stop,
@@ -101,6 +102,11 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn with_file(self, elf: &'a [u8]) -> Self {
         Self { elf, ..self }
+    }
+
+    /// Returns the clock of the run up to now.
+    pub fn clock(&self) -> RunClock {
+        RunClock::of(&self.machine, self.image)
     }
 
     /// Lets the program use files that the host provides.

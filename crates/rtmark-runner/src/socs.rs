@@ -1,7 +1,7 @@
 //! The socs built into this program, and those that users provide as files.
 
-use rtmark_firmware::{probes, sha256};
-use rtmark_sim::{ClockControl, Image, Soc};
+use rtmark_firmware::sha256;
+use rtmark_sim::{Image, Soc};
 use rtmark_units::Hertz;
 
 use crate::description_file::{self, DescriptionFile, FileError, FileKind};
@@ -27,6 +27,7 @@ impl DescriptionFile for SocFile {
     const BUILTIN: &'static [(&'static str, &'static str)] = description_file::files_of![
         "socs":
         "stm32c031.toml",
+        "stm32g071.toml",
         "stm32f100.toml",
         "stm32f405.toml",
         "stm32f446.toml",
@@ -104,12 +105,10 @@ impl SocFile {
         from_text(&self.origin, &soc.to_string())
     }
 
-    /// Returns the soc for running an image. The core's clock follows the registers, except for rtmark's own
-    /// images: these are built for the soc's clock and program no PLL.
+    /// Returns the soc for running an image, which decides what the core's clock follows.
     #[must_use]
     pub fn for_image(&self, image: &Image) -> Self {
-        let is_own = image.section(probes::SECTION).is_some();
-        let clock_control = if is_own { ClockControl::Fixed } else { ClockControl::Registers };
+        let clock_control = rtmark_observe::clock_control(image);
         Self { soc: Soc { clock_control, ..self.soc.clone() }, ..self.clone() }
     }
 

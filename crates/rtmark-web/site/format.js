@@ -5,12 +5,15 @@ export const grouped = (number) => String(Math.round(number)).replace(/\B(?=(\d{
 export const hex = (number) => `0x${number.toString(16).padStart(8, "0")}`;
 export const percent = (part, whole) => `${((100 * part) / Math.max(whole, 1)).toFixed(1)} %`;
 
-/** Formats cycles as time at a clock rate in Hz. */
-export const formatTime = (cycles, clock) => {
-  const seconds = cycles / clock;
+/** Formats a time in nanoseconds. */
+export const formatTime = (nanoseconds) => {
+  const seconds = nanoseconds / 1e9;
   if (seconds < 1e-3) return `${(seconds * 1e6).toFixed(2)} µs`;
   return seconds < 1 ? `${(seconds * 1e3).toFixed(3)} ms` : `${seconds.toFixed(3)} s`;
 };
+
+/** Formats a frequency in hertz. */
+export const formatClock = (hertz) => (hertz < 1e6 ? `${hertz / 1e3} kHz` : `${hertz / 1e6} MHz`);
 
 /** Returns the name of an interrupt; a Cortex-M’s own have CMSIS’s numbers. */
 export const interruptName = (number) => ({ "-1": "SysTick", "-2": "PendSV" })[number] ?? `interrupt ${number}`;

@@ -1,5 +1,5 @@
 // The page: the choice of chip and image, the session that runs it, and the moment on display.
-import { get, formatTime, grouped, hex, interruptName, parseNumber } from "./format.js";
+import { get, formatClock, formatTime, grouped, hex, interruptName, parseNumber } from "./format.js";
 import * as moment from "./moment.js";
 import { Session, fetchOk, loadSimulator } from "./session.js";
 import * as survey from "./survey.js";
@@ -12,9 +12,8 @@ const linkParameters = () => new URLSearchParams(location.hash.slice(1));
 const setStatus = (text) => { get("state").textContent = text; };
 
 let session = null;
-/** The soc file, image, clock rate and pending interrupt of the session, to restart it. */
+/** The soc file, image and pending interrupt of the session, to restart it. */
 let loaded = null;
-let clock = 0;
 /** The moment on display. */
 let now = null;
 /** When and at how many instructions the current run to the end began; null if none is running. */
@@ -25,11 +24,11 @@ let profileAtEnd = false;
 /** The number of loads begun: an older one gives way to a newer one. */
 let loads = 0;
 
-const maxCycles = () => Math.round((loaded?.rate ?? 1e8) * Number(limit.value));
-const showFigures = ({ cycles, instructions }) => {
+const showFigures = ({ cycles, instructions, nanoseconds, clock }) => {
   get("cycles").textContent = grouped(cycles);
   get("instructions").textContent = grouped(instructions);
-  get("clock").textContent = clock ? formatTime(cycles, clock) : "";
+  get("chip-time").textContent = formatTime(nanoseconds);
+  get("clock").textContent = formatClock(clock);
   if (document.activeElement !== get("cycle")) get("cycle").value = grouped(cycles);
 };
 /** Shows the speed of a run that is long enough to tell. */
@@ -88,9 +87,8 @@ const appendConsole = (text) => {
 /** Returns the handlers of the session’s events; `afterLoad` runs after the first moment. */
 const handlers = (afterLoad) => ({
   loaded: (event) => {
-    clock = event.clock;
     get("memories").replaceChildren(new Option("go to memory", ""), ...event.memories.map(([name, base]) => new Option(`${name} at ${hex(base)}`, base)));
-    get("about").textContent = `${event.soc}: ${event.core} at ${clock / 1e6} MHz, timing model ${event.timing_model}${event.lines ? "" : ", an image without debug information"}.`;
+    get("about").textContent = `${event.soc}: ${event.core}, timing model ${event.timing_model}${event.lines ? "" : ", an image without debug information"}.`;
     worst.offer(event.interrupts, event.priority_bits);
   },
   console: ({ text }) => appendConsole(text),
@@ -104,6 +102,7 @@ const handlers = (afterLoad) => ({
     const ended = now?.ended;
     now = event;
     showFigures(event);
+    get("clock-notes").textContent = event.clock_notes.map((note) => `${note[0].toUpperCase()}${note.slice(1)}.`).join(" ");
     showSpeed(event);
     moveSlider(event);
     moment.show(event, look);
@@ -145,7 +144,7 @@ const close = () => {
 /** Opens the loaded image in a session. */
 const openIn = async (target, pend) => {
   const program = await loadSimulator(linkParameters().has("calls") ? "calls" : "");
-  target.open(program, loaded.soc, loaded.image, maxCycles(), pend);
+  target.open(program, loaded.soc, loaded.image, Number(limit.value), pend);
 };
 
 /** Restarts the loaded image in a new session, and runs it to a cycle, or to its end. */
@@ -175,10 +174,9 @@ const load = async ({ pend, cycle, profile = false } = {}) => {
   try {
     const image = file.files.length ? file.files[0] : await fetchOk(`images/${chip.value}/${sample.value}.elf`);
     const soc = await (await fetchOk(`socs/${chip.value}.toml`)).text();
-    const rate = Number(/^clock_hz\s*=\s*([\d_]+)/m.exec(soc)?.[1].replaceAll("_", "") || 1e8);
     const bytes = new Uint8Array(await image.arrayBuffer());
     if (number !== loads) return;
-    loaded = { soc, image: bytes, rate, pend };
+    loaded = { soc, image: bytes, pend };
     await restart(cycle);
   } catch (error) {
     if (number !== loads) return;

@@ -34,9 +34,9 @@ export class Session {
     this.worker.onerror = () => this.#receive({ event: "broken", text: "the worker could not be started" });
   }
 
-  /** Loads a soc file and an image, to run for at most `most` cycles. */
-  open(program, soc, image, most, pend) {
-    this.worker.postMessage({ program, soc, image, most, pend });
+  /** Loads a soc file and an image, to run for at most as many seconds of the chip’s clock. */
+  open(program, soc, image, seconds, pend) {
+    this.worker.postMessage({ program, soc, image, seconds, pend });
   }
 
   /** Sends a request, now or when the current one pauses or ends. */

@@ -87,9 +87,9 @@ const splitLines = (onEvent) => {
 const encodeRequest = (request) => new TextEncoder().encode(`${JSON.stringify(request)}\n`);
 
 /** Encodes the first request, followed by its two files. */
-const encodeOpen = ({ soc, image, most, pend }) => {
+const encodeOpen = ({ soc, image, seconds, pend }) => {
   const text = new TextEncoder().encode(soc);
-  const head = encodeRequest({ ask: "open", soc: text.length, image: image.length, most, pend });
+  const head = encodeRequest({ ask: "open", soc: text.length, image: image.length, most: Number.MAX_SAFE_INTEGER, lasts: Math.round(seconds * 1e9), pend });
   const whole = new Uint8Array(head.length + text.length + image.length);
   whole.set(head);
   whole.set(text, head.length);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use rtmark_observe::RunClock;
 use rtmark_sim::Irq;
 use serde::Serialize;
 
@@ -9,6 +10,22 @@ use crate::look::Moment;
 use crate::session::Ended;
 use crate::survey::Surveyed;
 use crate::worst::{Found, Slices};
+
+/// The time on the chip at a moment.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ChipTime {
+    /// Nanoseconds since reset.
+    nanoseconds: u64,
+    /// The core's frequency in hertz.
+    clock: u32,
+}
+
+impl ChipTime {
+    /// Returns the time at the end of a run's clock.
+    pub fn of(clock: &RunClock) -> Self {
+        Self { nanoseconds: clock.duration().0, clock: clock.history.clock().0 }
+    }
+}
 
 /// An event.
 #[derive(Debug, Serialize)]
@@ -18,7 +35,6 @@ pub enum Event<'a> {
     Loaded {
         soc: &'a str,
         core: &'a str,
-        clock: u32,
         timing_model: &'a str,
         /// Whether the image has debug information.
         lines: bool,
@@ -32,7 +48,13 @@ pub enum Event<'a> {
     /// The program has printed this for the first time.
     Console { text: String },
     /// The progress of the current run.
-    Progress { cycles: u64, instructions: u64, reached: u64 },
+    Progress {
+        cycles: u64,
+        instructions: u64,
+        reached: u64,
+        #[serde(flatten)]
+        time: ChipTime,
+    },
     /// The run has ended.
     Ended { how: Ended, text: &'a str, cycles: u64, instructions: u64 },
     /// The state at the present moment.

@@ -3,6 +3,7 @@
 use rtmark_sim::{AccessKind, Blocker, Machine, Register};
 use serde::Serialize;
 
+use crate::event::ChipTime;
 use crate::session::Session;
 
 /// The number of instructions shown before the present one, and from it on.
@@ -34,6 +35,10 @@ pub struct Row {
 pub struct Moment {
     cycles: u64,
     instructions: u64,
+    #[serde(flatten)]
+    time: ChipTime,
+    /// What is to be known of the clock by which the time passes.
+    clock_notes: Vec<String>,
     /// The furthest cycle reached.
     reached: u64,
     /// The number of resets that the program requested: time counts from the last one.
@@ -67,6 +72,7 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
     let memory = address.unwrap_or_else(|| machine.register(Register::Sp)) & !0xF;
     let length = bytes.unwrap_or(MEMORY).min(MAX_MEMORY) as usize;
     let (cycles, instructions) = session.counts();
+    let clock = session.clock();
     let exception = machine.exception();
     let access = machine.next_access().map(|access| {
         let kind = if access.kind == AccessKind::Read { "read" } else { "write" };
@@ -75,6 +81,8 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
     Moment {
         cycles,
         instructions,
+        time: ChipTime::of(&clock),
+        clock_notes: clock.notes.into_iter().map(|note| note.text).collect(),
         reached: session.reached(),
         resets: session.resets(),
         pc,

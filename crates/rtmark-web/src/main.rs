@@ -8,6 +8,7 @@
 //! which cannot wait for input, calls `main` again for each request.
 
 mod console;
+mod core_registers;
 mod event;
 mod history;
 mod look;
@@ -19,10 +20,11 @@ mod worst;
 
 use std::cell::RefCell;
 use std::io::{self, Read};
+use std::time::Duration;
 
-use event::{Event, send};
+use event::{ChipTime, Event, send};
 use request::{Ask, Request, paced};
-use session::{Progress, Session};
+use session::{Limit, Progress, Session};
 
 thread_local! {
     static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
@@ -49,9 +51,10 @@ fn main() -> io::Result<()> {
 
 /// Serves a request. The inner error states why it cannot be fulfilled.
 fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result<(), String>> {
-    if let Ask::Open { most, pend, .. } = request.ask {
+    if let Ask::Open { most, lasts, pend, .. } = request.ask {
         *kept = None;
-        let session = match Session::begin(request.soc, request.image, most, pend) {
+        let limit = Limit { cycles: most, time: lasts.map(Duration::from_nanos) };
+        let session = match Session::begin(request.soc, request.image, limit, pend) {
             Ok(session) => session,
             Err(text) => return Ok(Err(text)),
         };
@@ -71,7 +74,8 @@ fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result
                 Progress::Partial => {
                     let (cycles, instructions) = session.counts();
                     let reached = session.reached();
-                    send(&Event::Progress { cycles, instructions, reached })?;
+                    let time = ChipTime::of(&session.clock());
+                    send(&Event::Progress { cycles, instructions, reached, time })?;
                 }
                 Progress::Reached => send_moment(session, None, None)?,
             }
@@ -99,7 +103,6 @@ fn send_loaded(session: &Session) -> io::Result<()> {
     send(&Event::Loaded {
         soc: &soc.name,
         core: &soc.core.to_string(),
-        clock: soc.clock.0,
         timing_model: rtmark_sim::TIMING_MODEL,
         lines: session.lines().is_some(),
         memories: soc

@@ -30,6 +30,9 @@ pub enum Ask {
         image: usize,
         /// Cycles since reset after which the run ends in any case.
         most: u64,
+        /// Nanoseconds since reset after which it does, on the core's clock.
+        #[serde(default)]
+        lasts: Option<u64>,
         pend: Option<Pend>,
     },
     /// Go to the first instruction boundary at or after a cycle, forwards or backwards.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rtmark_observe::{ExceptionNames, Lines, Map};
+use rtmark_observe::{ExceptionNames, Lines, Map, RunClock, clock_control};
 use rtmark_sim::{Cycles, ExitStatus, Image, Irq, Machine, Soc, Stop};
 use serde::Serialize;
 
@@ -64,6 +64,23 @@ pub struct Program {
     pub lines: Option<&'static Lines<'static>>,
 }
 
+/// When a run ends that does not end by itself: at the earlier one of two moments.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Cycles since reset.
+    pub cycles: u64,
+    /// Time since reset, on the core's clock.
+    pub time: Option<Duration>,
+}
+
+impl Limit {
+    /// Returns the cycle of the limit by the clock of a run up to now.
+    fn cycle(self, clock: &RunClock) -> u64 {
+        let timed = self.time.map_or(u64::MAX, |time| clock.history.cycle_at(time).0);
+        timed.min(self.cycles)
+    }
+}
+
 /// A machine that runs an image.
 #[derive(Debug)]
 pub struct Session {
@@ -71,7 +88,8 @@ pub struct Session {
     present: Present,
     history: History,
     console: Console,
-    /// Cycles since reset after which the run ends in any case.
+    limit: Limit,
+    /// The cycle of the limit, as far as the clock is known at the present moment.
     most: u64,
     /// The furthest moment reached.
     reached: u64,
@@ -88,11 +106,17 @@ impl Session {
     /// Loads an image into a chip. A raw binary is placed at the chip's vectors.
     ///
     /// Observers borrow from the image, which lives as long as the program: it serves only one.
-    pub fn begin(soc: &str, image: &[u8], most: u64, pend: Option<Pend>) -> Result<Self, String> {
-        let soc = Soc::from_toml(soc).map_err(|error| format!("the soc file: {error}"))?;
+    pub fn begin(
+        soc: &str,
+        image: &[u8],
+        limit: Limit,
+        pend: Option<Pend>,
+    ) -> Result<Self, String> {
+        let mut soc = Soc::from_toml(soc).map_err(|error| format!("the soc file: {error}"))?;
         let bytes: &'static [u8] = Box::leak(image.into());
         let image = Image::from_bytes(bytes, soc.vector_base())
             .map_err(|error| format!("the image: {error}; ELF, UF2, Intel HEX and raw are read"))?;
+        soc.clock_control = clock_control(&image);
         let mut machine = Machine::new(&soc);
         machine.load(&image).map_err(|error| {
             format!("the image does not fit {}: {error}; choose the chip that it is for", soc.name)
@@ -105,12 +129,14 @@ impl Session {
         }
         let lines = Lines::new(bytes).map(|lines| &*Box::leak(Box::new(lines)));
         let program = Program { bytes, image: Box::leak(Box::new(image)), lines };
+        let most = limit.cycle(&RunClock::of(&machine, program.image));
         let present = Present { machine, printed: 0 };
         Ok(Self {
             program,
             history: History::new(present.clone()),
             present,
             console: Console::default(),
+            limit,
             most,
             reached: 0,
             end: None,
@@ -149,6 +175,11 @@ impl Session {
     /// Returns the copies since reset.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// Returns the clock of the run up to the present moment.
+    pub fn clock(&self) -> RunClock {
+        RunClock::of(&self.present.machine, self.program.image)
     }
 
     /// Returns the furthest cycle reached.
@@ -201,7 +232,6 @@ impl Session {
     /// Goes to the first boundary at or after a cycle, but no further than the run's end. With a pace
     /// it may return half-way.
     pub fn go_to(&mut self, cycle: u64, pace: Option<Duration>) -> Progress {
-        let cycle = cycle.min(self.most);
         let now = self.present.machine.cycles().0;
         if let Some(end) = self.end.as_ref().filter(|_| cycle >= self.reached) {
             (self.present, self.position) = (end.present.clone(), Position::AtEnd);
@@ -215,17 +245,18 @@ impl Session {
         let began = Instant::now();
         loop {
             let now = self.present.machine.cycles().0;
-            if self.ended().is_some() || (now >= cycle && cycle < self.most) {
+            if self.ended().is_some() || (now >= cycle && now < self.most) {
                 return Progress::Reached;
             }
             if pace.is_some_and(|pace| began.elapsed() >= pace) {
                 return Progress::Partial;
             }
-            let until = cycle.min(now.saturating_add(self.slice));
+            let end = cycle.min(self.most);
+            let until = end.min(now.saturating_add(self.slice));
             let before = Instant::now();
             let stop = self.present.machine.run(Cycles(until));
             self.handle_stop(stop);
-            if pace.is_some() && until < cycle {
+            if pace.is_some() && until < end {
                 // A quarter of the pace, so that it is kept.
                 let wanted = pace.unwrap_or_default().as_secs_f64() / 4.0;
                 let took = before.elapsed().as_secs_f64().max(1e-4);
@@ -265,6 +296,7 @@ impl Session {
         self.present.printed += text.len();
         let now = self.present.machine.cycles().0;
         self.reached = self.reached.max(now);
+        self.most = self.limit.cycle(&self.clock());
         match ending(stop, now >= self.most) {
             None => self.history.keep(&self.present),
             Some(Ending::Ended(how, text)) => self.end_here(how, text),

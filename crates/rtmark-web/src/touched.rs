@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use rtmark_sim::{AccessKind, Machine, Observer, Soc};
 use serde::Serialize;
 
+use crate::core_registers;
+
 /// The lowest address of peripherals; below it is memory.
 const PERIPHERALS: u32 = 0x4000_0000;
 /// The most registers recorded, so that a program that walks over all addresses cannot fill the memory.
@@ -14,7 +16,7 @@ const MAX_REGISTERS: usize = 512;
 /// A used register.
 #[derive(Clone, Debug, Serialize)]
 pub struct Used {
-    /// The peripheral's name, and the register's if the chip's file has one.
+    /// The names of the peripheral and the register, or the offset of a register whose name is not known.
     name: String,
     address: u32,
     reads: u64,
@@ -61,7 +63,7 @@ impl Observer for AccessRecorder {
     }
 }
 
-/// Names what is at an address: a peripheral of the chip, or of the core (DDI 0403, B3.1).
+/// Names what is at an address: a register of the chip's peripherals, or of the core's.
 fn name(soc: &Soc, address: u32) -> String {
     let holds = |base: u32, bytes: u32| address.wrapping_sub(base) < bytes;
     let found = soc.peripherals.iter().find(|of| holds(of.base, of.extent()));
@@ -73,16 +75,5 @@ fn name(soc: &Soc, address: u32) -> String {
             None => format!("{}+{offset:#x}", peripheral.name),
         };
     }
-    let of_core = match address {
-        0xE000_0000..0xE000_1000 => "ITM",
-        0xE000_1000..0xE000_2000 => "DWT",
-        0xE000_E010..0xE000_E020 => "SysTick",
-        0xE000_E100..0xE000_E800 | 0xE000_EF00 => "NVIC",
-        0xE000_ED90..0xE000_EDD0 => "MPU",
-        0xE000_EDF0..0xE000_EE00 => "debug",
-        0xE000_EF34..0xE000_EF48 => "FPU",
-        0xE000_E000..0xE000_F000 => "SCB",
-        _ => "not in this chip’s file",
-    };
-    of_core.to_owned()
+    core_registers::name(address).unwrap_or_else(|| "not in this chip’s file".to_owned())
 }

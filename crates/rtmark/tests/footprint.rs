@@ -184,8 +184,8 @@ fn an_image_has_its_kernels_footprint() {
 }
 
 /// The sizes of symbols that `nm` lists with a name and an address of their own, by name.
-fn sizes_by_nm(image: &str) -> HashMap<String, (char, u64)> {
-    let output = Command::new("arm-none-eabi-nm").args(["-S", image]).output().expect("nm runs");
+fn sizes_by_nm(nm: &str, image: &str) -> HashMap<String, (char, u64)> {
+    let output = Command::new(nm).args(["-S", image]).output().expect("nm runs");
     let text = String::from_utf8(output.stdout).expect("text");
     let mut found = HashMap::<String, (char, u64)>::new();
     let (mut names, mut addresses) = (HashMap::new(), HashMap::new());
@@ -205,22 +205,31 @@ fn sizes_by_nm(image: &str) -> HashMap<String, (char, u64)> {
 
 #[test]
 fn an_images_memory_is_split_by_symbol_as_nm_does_and_by_file_and_crate() {
+    for (soc, nm) in [
+        ("stm32f405", "arm-none-eabi-nm"),
+        ("generic-hazard3", "riscv64-unknown-elf-nm"),
+        ("zynqmp-r5", "arm-none-eabi-nm"),
+    ] {
+        memory_is_split(soc, nm);
+    }
+}
+
+fn memory_is_split(soc: &str, nm: &str) {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
-    let built =
-        ["footprint", "-k", "freertos", "embassy", "--soc", "stm32f405", "-s", "thread.yield"];
+    let built = ["footprint", "-k", "freertos", "embassy", "--soc", soc, "-s", "thread.yield"];
     let built = folder.say(&built);
     for footprint in built["footprints"].as_array().expect("footprints") {
         let kernel = footprint["key"]["kernel"].as_str().expect("a kernel");
         let image = image(footprint["firmware"]["elf_sha256"].as_str().expect("a digest"));
         let split = |by: &str| {
             let column = format!("it={image}");
-            let options = ["--soc", "stm32f405", "--max-cycles", "1000", "--by", by];
+            let options = ["--soc", soc, "--max-cycles", "1000", "--by", by];
             let said = folder.say(&[&["footprint", "--image", &column], &options[..]].concat());
             let it = said["images"][0].clone();
             let parts = it["parts"].as_array().expect("parts").clone();
             for bytes in ["flash_bytes", "ram_bytes"] {
                 let sum: u64 = parts.iter().filter_map(|part| part[bytes].as_u64()).sum();
-                assert_eq!(Some(sum), it[bytes].as_u64(), "{kernel} by {by}: {bytes}");
+                assert_eq!(Some(sum), it[bytes].as_u64(), "{soc}, {kernel} by {by}: {bytes}");
             }
             let size = |part: &Value, bytes: &str| part[bytes].as_u64().expect("a number");
             let by_name = parts.iter().map(|part| {
@@ -231,7 +240,7 @@ fn an_images_memory_is_split_by_symbol_as_nm_does_and_by_file_and_crate() {
         };
         let symbols = split("symbol");
         let mut checked = 0;
-        for (name, (kind, size)) in sizes_by_nm(&image) {
+        for (name, (kind, size)) in sizes_by_nm(nm, &image) {
             let Some(&found) = symbols.get(&name) else { continue };
             let expected = match kind {
                 'T' | 'W' | 'R' => (size, 0),
@@ -239,7 +248,7 @@ fn an_images_memory_is_split_by_symbol_as_nm_does_and_by_file_and_crate() {
                 'D' => (size, size),
                 _ => continue,
             };
-            assert_eq!(found, expected, "{kernel}: {name}, {kind}");
+            assert_eq!(found, expected, "{soc}, {kernel}: {name}, {kind}");
             checked += 1;
         }
         let (files, crates) = (split("file"), split("crate"));
@@ -248,7 +257,7 @@ fn an_images_memory_is_split_by_symbol_as_nm_does_and_by_file_and_crate() {
             named.map(|(_, (flash, _))| flash).sum::<u64>()
         };
         if kernel == "freertos" {
-            assert!(checked > 40, "{checked} symbols");
+            assert!(checked > 40, "{soc}: {checked} symbols");
             assert!(flash(&files, "third-party/tasks.c") > 1000, "{files:?}");
             assert!(flash(&crates, "third-party") > flash(&files, "third-party/tasks.c"));
             // The heap is a variable.

@@ -1,11 +1,11 @@
 //! Runs an image and collects what it prints until it ends.
 
 use rtmark_import::Program;
+use rtmark_observe::RunClock;
 use rtmark_sim::{Image, Machine};
 use rtmark_units::{Cycles, Instructions};
 
 use crate::run::{Ending, Session};
-use crate::run_clock::RunClock;
 
 /// The most console output to keep, in bytes; no suite prints this much.
 const MAX_CONSOLE: usize = 64 << 20;

@@ -17,11 +17,11 @@ use rtmark_firmware::probes::{self, Record, SECTION};
 use rtmark_firmware::sha256;
 use rtmark_import::Program;
 use rtmark_model::{Answer, Catalogue, IdError, KernelId, Pattern, Scenario, visible};
+use rtmark_observe::{ClockOrigin, RunClock};
 use rtmark_sim::{Image, Machine};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::input_file;
-use crate::run_clock::{ClockOrigin, RunClock};
 use crate::socs::SocFile;
 
 pub use observed::ImageFootprint;
@@ -168,13 +168,7 @@ impl ForeignImage {
         options: &ColumnOptions<'_>,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Column {
-        let mut column = self.measure_at(&self.soc(soc), None, options, &mut advanced);
-        if self.crystal.is_some_and(|crystal| !matches!(soc.with_crystal(crystal), Ok(Some(_)))) {
-            let (image, soc) = (&self.name, &soc.soc.name);
-            let note = format!("{image}: {soc} has no crystal in its clock tree for --crystal");
-            column.notes.push(note);
-        }
-        column
+        self.measure_at(&self.soc(soc), None, options, &mut advanced)
     }
 
     /// Measures the image on a soc, or once more on the same soc with times at the clock that the core
@@ -242,7 +236,7 @@ fn clock_notes(soc: &SocFile, clock: &RunClock) -> Vec<String> {
         }
         _ => Vec::new(),
     };
-    notes.extend(clock.notes.iter().cloned());
+    notes.extend(clock.notes.iter().map(ToString::to_string));
     notes
 }
 

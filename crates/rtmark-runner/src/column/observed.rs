@@ -19,7 +19,7 @@ use super::{ColumnOptions, ForeignImage, console, usual_limit};
 use crate::explain::{LEAD, representative};
 use crate::internal_error;
 use crate::run::{Ending, Session};
-use crate::run_clock::RunLimit;
+use crate::run_limit::RunLimit;
 use crate::socs::SocFile;
 use crate::suite::Explanation;
 

@@ -418,11 +418,13 @@ impl State {
 
     /// Serves the host call that the last instruction has made.
     fn serve_call(&mut self) -> Result<(), Stop> {
-        let (clock, cycle) = (self.session.soc.clock, self.core.cycle());
+        let cycle = self.core.cycle();
         let arch = &mut self.core.arch;
         let (operation, parameter) = (arch.cpu.get(0), arch.cpu.get(1));
-        let (bus, console) = (&mut arch.system.bus, &mut arch.system.console);
-        let answer = CallEnvironment { bus, console, cycle, clock }.serve(operation, parameter);
+        let system = &mut arch.system;
+        let (bus, console) = (&mut system.bus, &mut system.console);
+        let clocks = system.devices.clock_history();
+        let answer = CallEnvironment { bus, console, cycle, clocks }.serve(operation, parameter);
         match answer {
             CallResult::Value(value) => {
                 arch.cpu.set(0, value);

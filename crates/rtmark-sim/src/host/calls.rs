@@ -2,9 +2,9 @@
 //!
 //! The operations follow Arm's semihosting specification (version 3).
 
-use rtmark_units::Hertz;
+use rtmark_units::Cycles;
 
-use crate::devices::Console;
+use crate::devices::{ClockHistory, Console};
 use crate::memory::Bus;
 use crate::state::stop::ExitStatus;
 
@@ -27,7 +27,7 @@ pub struct CallEnvironment<'a> {
     pub bus: &'a mut Bus,
     pub console: &'a mut Console,
     pub cycle: u64,
-    pub clock: Hertz,
+    pub clocks: &'a ClockHistory,
 }
 
 impl CallEnvironment<'_> {
@@ -49,7 +49,7 @@ impl CallEnvironment<'_> {
     /// Performs a call.
     pub fn serve(&mut self, operation: u32, parameter: u32) -> CallResult {
         let argument = |it: &Self, at: u32| it.word(parameter.wrapping_add(at * 4));
-        let per_second = u64::from(self.clock.0).max(1);
+        let elapsed = || self.clocks.elapsed_at(Cycles(self.cycle));
         let value = match operation {
             // SYS_OPEN: only the console's special name.
             0x01 if argument(self, 0).is_some_and(|name| self.text(name) == b":tt") => {
@@ -85,9 +85,9 @@ impl CallEnvironment<'_> {
             // SYS_ISTTY
             0x09 => 1,
             // SYS_CLOCK: hundredths of a second.
-            0x10 => (self.cycle / (per_second / 100).max(1)) as u32,
+            0x10 => (elapsed().as_millis() / 10) as u32,
             // SYS_TIME: seconds, counted from the reset.
-            0x11 => (self.cycle / per_second) as u32,
+            0x11 => elapsed().as_secs() as u32,
             // SYS_EXIT
             0x18 => return CallResult::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT))),
             // SYS_EXIT_EXTENDED: reason and status.
@@ -105,7 +105,7 @@ impl CallEnvironment<'_> {
                 if self.bus.store(parameter, cycles).is_some() { 0 } else { FAILURE }
             }
             // SYS_TICKFREQ
-            0x31 => self.clock.0,
+            0x31 => self.clocks.clock().0,
             _ => FAILURE,
         };
         CallResult::Value(value)

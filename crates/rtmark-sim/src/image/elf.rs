@@ -236,8 +236,8 @@ impl Image {
             // A symbol without a type, defined by the linker, would hide the function at its address.
             let hides = kind == STT_NOTYPE && self.symbols.by_address.contains_key(&address);
             if !is_constant && !hides {
-                let size = symbol.st_size(endian);
-                self.symbols.by_address.insert(address, Symbol { name, size });
+                let (size, is_function) = (symbol.st_size(endian), kind == STT_FUNC);
+                self.symbols.by_address.insert(address, Symbol { name, size, is_function });
             }
         }
         Ok(())

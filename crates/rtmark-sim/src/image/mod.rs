@@ -145,6 +145,8 @@ impl fmt::Display for Location {
 struct Symbol {
     name: String,
     size: u32,
+    /// Whether it has the type of a function (STT_FUNC).
+    is_function: bool,
 }
 
 /// The symbols of an image, by name and by address.
@@ -186,6 +188,18 @@ impl Symbols {
     /// Returns every named address in ascending order, with the symbol's size in bytes; 0 if it has none.
     pub fn extents(&self) -> impl Iterator<Item = (u32, u32)> {
         self.by_address.iter().map(|(&address, symbol)| (address, symbol.size))
+    }
+
+    /// Returns the addresses of each function in ascending order. A function without a size extends to the
+    /// next symbol.
+    pub fn functions(&self) -> impl Iterator<Item = Range<u32>> {
+        let next = self.by_address.keys().skip(1).copied().chain([u32::MAX]);
+        self.by_address.iter().zip(next).filter(|((_, symbol), _)| symbol.is_function).map(
+            |((&begin, symbol), next)| match symbol.size {
+                0 => begin..next,
+                size => begin..begin.saturating_add(size),
+            },
+        )
     }
 
     /// Returns every named address in ascending order.
@@ -325,5 +339,18 @@ mod tests {
             vec![segment(0x0800_0000, 400, 400), segment(0, 40, 40), segment(0x2000_0000, 8, 20)];
         let image = Image { segments, ..Image::default() };
         assert_eq!((image.flash_bytes(), image.ram_bytes(&soc)), (448, 20));
+    }
+
+    #[test]
+    fn only_functions_are_functions() {
+        let symbol = |size, is_function| Symbol { name: "x".to_owned(), size, is_function };
+        let by_address = BTreeMap::from([
+            (0x100, symbol(8, true)),
+            (0x108, symbol(4, false)),
+            (0x110, symbol(0, true)),
+            (0x120, symbol(0, false)),
+        ]);
+        let symbols = Symbols { by_address, ..Symbols::default() };
+        assert!(symbols.functions().eq([0x100..0x108, 0x110..0x120]));
     }
 }

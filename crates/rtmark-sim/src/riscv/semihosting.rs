@@ -3,9 +3,8 @@
 //! The call is a breakpoint between two no-ops (RISC-V Semihosting, 1.0); the operations are those
 //! of Arm's specification (version 3). Files are not supported.
 
-use rtmark_units::Hertz;
-
 use super::core::Core;
+use super::system::System;
 use crate::host::{CallEnvironment, CallResult};
 
 /// The registers of the operation and result, and of the parameter.
@@ -17,8 +16,9 @@ pub const BEFORE: u32 = 0x01F0_1013;
 pub const BEHIND: u32 = 0x4070_5013;
 
 /// Serves the call that `a0` and `a1` describe.
-pub fn serve(core: &mut Core, clock: Hertz) -> CallResult {
+pub fn serve(core: &mut Core) -> CallResult {
     let (operation, parameter) = (core.hart.get(RESULT), core.hart.get(PARAMETER));
-    let (bus, console) = (&mut core.system.bus, &mut core.system.console);
-    CallEnvironment { bus, console, cycle: core.cycle, clock }.serve(operation, parameter)
+    let System { bus, console, devices, .. } = &mut core.system;
+    let clocks = devices.clock_history();
+    CallEnvironment { bus, console, cycle: core.cycle, clocks }.serve(operation, parameter)
 }

@@ -459,8 +459,7 @@ impl State {
         if !self.core.take_call() {
             return Ok(());
         }
-        let clock = self.session.soc.clock;
-        match super::semihosting::serve(&mut self.core, clock) {
+        match super::semihosting::serve(&mut self.core) {
             CallResult::Value(value) => {
                 self.core.hart.set(super::semihosting::RESULT, value);
                 self.core.prepare_again();

@@ -47,12 +47,13 @@ pub struct System {
 impl System {
     pub fn new(soc: &Soc) -> Self {
         let edges = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
+        let devices = Devices::new(soc);
         Self {
             bus: Bus::new(soc, |memory| {
                 memory.timing.wait_states == 0 && memory.timing.cache_lines == 0
             }),
-            timer: Timer::of(soc),
-            devices: Devices::new(soc),
+            timer: Timer::of(soc, devices.clock_history().clock()),
+            devices,
             console: Console::default(),
             outputs: 0,
             touched: false,
@@ -258,6 +259,11 @@ impl System {
             device.write(offset, value & mask, mask, env)
         });
         self.devices.has_written(at, address, written, &effects);
+        if effects.clock_changed
+            && let Some(timer) = &mut self.timer
+        {
+            timer.core_clock_changed(cycle, self.devices.clock_history().clock());
+        }
         Some(())
     }
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use rtmark_units::Hertz;
+
 use crate::soc::{PeripheralKind, Soc};
 
 /// The layout of the registers.
@@ -67,6 +69,11 @@ struct Store {
     value: u32,
 }
 
+/// Returns the core cycles per microsecond.
+fn microsecond(clock: Hertz) -> u64 {
+    u64::from(clock.0 / 1_000_000).max(1)
+}
+
 /// The timer.
 #[derive(Clone, Debug)]
 pub struct Timer {
@@ -77,8 +84,8 @@ pub struct Timer {
     layout: TimerLayout,
     /// Core cycles per microsecond.
     microsecond: u64,
-    /// Core cycles per tick.
-    divisor: u64,
+    /// Whether it counts cycles rather than microseconds.
+    full_speed: bool,
     /// The value added to the ticks since reset.
     ahead: u64,
     compare: u64,
@@ -87,19 +94,19 @@ pub struct Timer {
 }
 
 impl Timer {
-    pub fn new(addresses: Range<u32>, layout: TimerLayout, microsecond: u64) -> Self {
-        let microsecond = microsecond.max(1);
+    pub fn new(addresses: Range<u32>, layout: TimerLayout, clock: Hertz) -> Self {
         // A SIO's offsets are relative to the whole block.
-        let (base, divisor) = match layout {
-            TimerLayout::Clint => (addresses.start, 1),
-            TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
+        let (base, full_speed) = match layout {
+            TimerLayout::Clint => (addresses.start, true),
+            TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), false),
         };
-        let (ahead, compare, software, coming) = (0, u64::MAX, false, None);
-        Self { base, addresses, layout, microsecond, divisor, ahead, compare, software, coming }
+        let (microsecond, ahead, compare) = (microsecond(clock), 0, u64::MAX);
+        let (software, coming) = (false, None);
+        Self { base, addresses, layout, microsecond, full_speed, ahead, compare, software, coming }
     }
 
-    /// Creates the timer of a soc, if it has one.
-    pub fn of(soc: &Soc) -> Option<Self> {
+    /// Creates the timer of a soc whose core runs at a clock, if it has one.
+    pub fn of(soc: &Soc, clock: Hertz) -> Option<Self> {
         soc.peripherals.iter().find_map(|peripheral| {
             let layout = match peripheral.kind {
                 PeripheralKind::RiscvClint => TimerLayout::Clint,
@@ -108,7 +115,7 @@ impl Timer {
             };
             let size = peripheral.size.unwrap_or(layout.extent());
             let addresses = peripheral.base..peripheral.base.saturating_add(size);
-            Some(Self::new(addresses, layout, u64::from(soc.clock.0) / 1_000_000))
+            Some(Self::new(addresses, layout, clock))
         })
     }
 
@@ -117,8 +124,26 @@ impl Timer {
         self.addresses.contains(&address).then(|| address - self.base)
     }
 
+    /// Returns the core cycles per tick.
+    const fn divisor(&self) -> u64 {
+        if self.full_speed { 1 } else { self.microsecond }
+    }
+
     const fn time(&self, cycle: u64) -> u64 {
-        (cycle / self.divisor).wrapping_add(self.ahead)
+        (cycle / self.divisor()).wrapping_add(self.ahead)
+    }
+
+    /// Changes what a tick is, from a cycle on. The time goes on from its value.
+    fn change_tick(&mut self, cycle: u64, change: impl FnOnce(&mut Self)) {
+        let time = self.time(cycle);
+        change(self);
+        self.ahead = time.wrapping_sub(cycle / self.divisor());
+    }
+
+    /// Keeps the length of a microsecond when the core's clock changes in a cycle.
+    pub fn core_clock_changed(&mut self, cycle: u64, clock: Hertz) {
+        self.settle(cycle);
+        self.change_tick(cycle, |timer| timer.microsecond = microsecond(clock));
     }
 
     /// Reads a register in a cycle. Returns `None` if there is none.
@@ -127,7 +152,7 @@ impl Timer {
         Some(match self.layout.register(offset)? {
             Register::Software | Register::SetOrClear => u32::from(self.software),
             // EN, and both DBGPAUSE bits: the timer pauses while a debugger halts a core.
-            Register::Control => 0b1101 | u32::from(self.divisor == 1) << 1,
+            Register::Control => 0b1101 | u32::from(self.full_speed) << 1,
             Register::Time => self.time(cycle) as u32,
             Register::TimeHigh => (self.time(cycle) >> 32) as u32,
             Register::Compare => self.compare as u32,
@@ -152,16 +177,14 @@ impl Timer {
         self.coming = None;
         let low = |whole: u64| whole & !0xFFFF_FFFF | u64::from(value);
         let high = |whole: u64| whole & 0xFFFF_FFFF | u64::from(value) << 32;
-        let ticks = (after + 1) / self.divisor;
+        let ticks = (after + 1) / self.divisor();
         match self.layout.register(offset) {
             Some(Register::Software) => self.software = value & 1 != 0,
             Some(Register::SetOrClear) => {
                 self.software = (self.software || value & 1 != 0) && value & 0x100 == 0;
             }
             Some(Register::Control) => {
-                let time = self.time(after + 1);
-                self.divisor = if value & 2 == 0 { self.microsecond } else { 1 };
-                self.ahead = time.wrapping_sub((after + 1) / self.divisor);
+                self.change_tick(after + 1, |timer| timer.full_speed = value & 2 != 0);
             }
             Some(Register::Time) => self.ahead = low(self.time(after + 1)).wrapping_sub(ticks),
             Some(Register::TimeHigh) => self.ahead = high(self.time(after + 1)).wrapping_sub(ticks),
@@ -183,7 +206,7 @@ impl Timer {
             return Some((store.after + 1).max(cycle));
         }
         let ticks = self.compare.checked_sub(self.time(cycle))?;
-        let due = (cycle / self.divisor).checked_add(ticks)?.checked_mul(self.divisor)?;
+        let due = (cycle / self.divisor()).checked_add(ticks)?.checked_mul(self.divisor())?;
         (due >= cycle).then_some(due)
     }
 }
@@ -192,22 +215,35 @@ impl Timer {
 mod tests {
     use super::*;
 
-    const MICROSECOND: u64 = 150;
+    const CLOCK: Hertz = Hertz(150_000_000);
     const TIME_CTRL: u32 = 0x1A4;
+    const TIME: u32 = 0x1B0;
     const COMPARE: [u32; 2] = [0x1B8, 0x1BC];
 
     #[test]
     fn the_due_cycle_is_right_after_any_change_of_rate() {
         for (control, since) in [(0xD, 7_u64), (0xF, 7), (0xF, 100_000), (0xD, 100_000)] {
-            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, MICROSECOND);
+            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, CLOCK);
             timer.write(TIME_CTRL, control, since).expect("a register");
             timer.write(COMPARE[1], 0, since + 2).expect("a register");
-            let now = timer.read(0x1B0, since + 3).expect("a register");
+            let now = timer.read(TIME, since + 3).expect("a register");
             timer.write(COMPARE[0], now + 5, since + 4).expect("a register");
             timer.outputs(since + 6);
             let due = timer.due(since + 6).expect("an interrupt comes");
             assert!(!timer.outputs(due - 1).0, "{control:x} since {since}: not before {due}");
             assert!(timer.outputs(due).0, "{control:x} since {since}: at {due}");
         }
+    }
+
+    #[test]
+    fn microseconds_keep_their_length_and_cycles_theirs() {
+        let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, CLOCK);
+        timer.core_clock_changed(1_500, Hertz(12_000_000));
+        assert_eq!(timer.read(TIME, 1_500 + 120), Some(10 + 10));
+        timer.core_clock_changed(1_620, Hertz(150_000_000));
+        assert_eq!(timer.read(TIME, 1_620 + 1_500), Some(20 + 10));
+        timer.write(TIME_CTRL, 0xF, 3_119).expect("a register");
+        timer.core_clock_changed(4_120, Hertz(12_000_000));
+        assert_eq!(timer.read(TIME, 4_130), Some(30 + 1_000 + 10));
     }
 }

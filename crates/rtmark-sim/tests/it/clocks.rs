@@ -16,10 +16,15 @@ const F405: &str = include_str!("../../../../socs/stm32f405.toml");
 const F446: &str = include_str!("../../../../socs/stm32f446.toml");
 const L432: &str = include_str!("../../../../socs/stm32l432.toml");
 const C031: &str = include_str!("../../../../socs/stm32c031.toml");
+const G071: &str = include_str!("../../../../socs/stm32g071.toml");
 const F100: &str = include_str!("../../../../socs/stm32f100.toml");
 const H743: &str = include_str!("../../../../socs/stm32h743.toml");
 const RP2040: &str = include_str!("../../../../socs/rp2040.toml");
 const RP2350: &str = include_str!("../../../../socs/rp2350.toml");
+const RP2350_RISCV: &str = include_str!("../../../../socs/rp2350-riscv.toml");
+const SAME70: &str = include_str!("../../../../socs/same70.toml");
+const IMXRT: &str = include_str!("../../../../socs/imxrt1062.toml");
+const ZYNQMP: &str = include_str!("../../../../socs/zynqmp-r5.toml");
 const LM3S: &str = include_str!("../../../../socs/lm3s6965.toml");
 
 const F4_CR: u32 = 0x4002_3800;
@@ -37,7 +42,7 @@ struct Configuration {
 
 const MHZ: u32 = 1_000_000;
 
-const CONFIGURATIONS: [Configuration; 10] = [
+const CONFIGURATIONS: [Configuration; 15] = [
     Configuration {
         source: "STM32F4DISCOVERY, STM32CubeF4: HSE 8 MHz, M = 8, N = 336, P = 2; then AHB / 2",
         soc: F405,
@@ -83,6 +88,20 @@ const CONFIGURATIONS: [Configuration; 10] = [
             (0x4002_1008, 0x0000_0800, 24 * MHZ),
             (0x4002_105C, 0x0000_0001, 24 * MHZ),
             (0x4002_1008, 0x0000_0004, 32_768),
+        ],
+    },
+    Configuration {
+        source: "NUCLEO-G071RB, STM32CubeG0: HSI16, M = 1, N = 8, R = 2; HSE by the ST-LINK's MCO; HSI16 / 8",
+        soc: G071,
+        reset: 16 * MHZ,
+        stores: &[
+            (0x4002_100C, 0x3000_0802, 16 * MHZ),
+            (0x4002_1000, 0x0101_0500, 16 * MHZ),
+            (0x4002_1008, 0x0000_0002, 64 * MHZ),
+            (0x4002_1008, 0x0000_0902, 16 * MHZ),
+            (0x4002_1008, 0x0000_0001, 8 * MHZ),
+            (0x4002_1000, 0x0101_1D00, 8 * MHZ),
+            (0x4002_1008, 0x0000_0000, 2 * MHZ),
         ],
     },
     Configuration {
@@ -142,6 +161,57 @@ const CONFIGURATIONS: [Configuration; 10] = [
             (0x4005_000C, 0x0005_2000, 12 * MHZ),
             (0x4005_0004, 0, 12 * MHZ),
             (0x4001_003C, 0x0000_0001, 150 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "pico-sdk: RP2350's RISC-V core at 150 MHz",
+        soc: RP2350_RISCV,
+        reset: 11 * MHZ,
+        stores: &[
+            (0x4004_8000, 0x00FA_BAA0, 11 * MHZ),
+            (0x4001_0030, 0x0000_0002, 12 * MHZ),
+            (0x4005_0008, 125, 12 * MHZ),
+            (0x4005_000C, 0x0005_2000, 12 * MHZ),
+            (0x4005_0004, 0, 12 * MHZ),
+            (0x4001_003C, 0x0000_0001, 150 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "SAM E70 Xplained at 300 MHz: crystal of 12 MHz, MULA = 24, DIVA = 1; MCK is half; then PRES",
+        soc: SAME70,
+        reset: 12 * MHZ,
+        stores: &[
+            (0x400E_0620, 0x0037_2029, 12 * MHZ),
+            (0x400E_0620, 0x0137_2029, 12 * MHZ),
+            (0x400E_0628, 0x2018_3F01, 12 * MHZ),
+            (0x400E_0630, 0x0000_0101, 12 * MHZ),
+            (0x400E_0630, 0x0000_0102, 300 * MHZ),
+            (0x400E_0630, 0x0000_0112, 150 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "Teensy 4 at 600 MHz: by the crystal while PLL1 changes to 1200 MHz; then ARM_PODF, BYPASS",
+        soc: IMXRT,
+        reset: 396 * MHZ,
+        stores: &[
+            (0x400F_C018, 0x2DAE_9324, 396 * MHZ),
+            (0x400F_C014, 0x020A_8200, 24 * MHZ),
+            (0x400D_8000, 0x0000_1000, 24 * MHZ),
+            (0x400D_8000, 0x0000_2064, 24 * MHZ),
+            (0x400F_C014, 0x000A_8200, 600 * MHZ),
+            (0x400F_C010, 0x0000_0003, 300 * MHZ),
+            (0x400D_8004, 0x0001_0000, 6 * MHZ),
+            (0x400D_8008, 0x0001_0000, 300 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "ZCU102, AMD's psu_init: 33.333333 MHz x 90 / 2, a third of it; the RPLL's; a sixth",
+        soc: ZYNQMP,
+        reset: 499_999_995,
+        stores: &[
+            (0xFF5E_0090, 0x0300_0300, 499_999_995),
+            (0xFF5E_0090, 0x0300_0600, 249_999_998),
+            (0xFF5E_0030, 0x0001_5A08, 5_555_556),
         ],
     },
     Configuration {
@@ -319,6 +389,54 @@ fn microseconds_of_a_timer_keep_their_length() {
     machine.step(Cycles::MAX).expect("a step");
     let counted = machine.register(Register::R(7));
     assert!((1_999..=2_001).contains(&counted), "{counted}");
+}
+
+/// A jump to itself and a load to R7 or X7 from the address in R6 or X6, of a core.
+struct Code {
+    jump: u32,
+    load: u32,
+}
+
+/// Counts that a timer of another clock makes while the core's clock is set and 1000 microseconds pass. The
+/// counter at an address counts upwards.
+fn counted(soc: &str, code: &Code, ram: u32, stores: &[(u32, u32)], counter: u32) -> u32 {
+    let mut machine = Machine::new(&following(soc));
+    machine.poke(ram, &code.jump.to_le_bytes()).expect("RAM");
+    machine.set_register(Register::Pc, ram);
+    let read = |machine: &Machine| {
+        let mut copy = machine.clone();
+        copy.poke(ram, &code.load.to_le_bytes()).expect("RAM");
+        copy.set_register(Register::R(6), counter);
+        copy.set_register(Register::Pc, ram);
+        copy.step(Cycles::MAX).expect("a step");
+        copy.register(Register::R(7))
+    };
+    for (address, value) in stores {
+        machine.store_word(*address, *value).expect("a register");
+    }
+    let before = read(&machine);
+    let history = machine.clock_history();
+    let later = history.elapsed_at(machine.cycles()) + std::time::Duration::from_millis(1);
+    machine.run(history.cycle_at(later));
+    read(&machine) - before
+}
+
+#[test]
+fn timers_of_other_clocks_keep_their_rates() {
+    let riscv = Code { jump: 0x0000_006F, load: 0x0003_2383 };
+    let crystal = [(0x4004_8000, 0x00FA_BAA0), (0x4001_0030, 0x0000_0002)];
+    let mtime = counted(RP2350_RISCV, &riscv, 0x2000_0000, &crystal, 0xD000_01B0);
+    assert!((999..=1_001).contains(&mtime), "{mtime} microseconds");
+    let r5 = Code { jump: 0xEAFF_FFFE, load: 0xE596_7000 };
+    let halved = [(0xFF11_000C, 0x20), (0xFF5E_0090, 0x0300_0600)];
+    let ttc = counted(ZYNQMP, &r5, 0x0020_0000, &halved, 0xFF11_0018);
+    assert!((99_990..=100_010).contains(&ttc), "{ttc} counts of 10 ns");
+}
+
+#[test]
+fn the_cores_of_an_rp2350_have_the_same_clocks() {
+    let [arm, riscv] = [RP2350, RP2350_RISCV].map(|text| Soc::from_toml(text).expect("a soc"));
+    assert_eq!(arm.clock_tree, riscv.clock_tree);
 }
 
 #[test]

@@ -36,6 +36,22 @@ pub fn works() -> Vec<u8> {
     raw(&[0x3001, 0x4041, 0x1A12, 0xD0FB, 0x4348, 0xE7F9], &[])
 }
 
+/// Sets the clock registers of an STM32F405 for 168 MHz by a crystal of 8 MHz, and never ends.
+pub fn speeds_up() -> Vec<u8> {
+    let code = [
+        0x4803, // ldr r0, RCC
+        0x4904, // ldr r1, PLLCFGR: M = 8, N = 336, P = 2, by HSE
+        0x6041, // str r1, [r0, #4]
+        0x4904, // ldr r1, CR: HSEON, PLLON
+        0x6001, // str r1, [r0]
+        0x4904, // ldr r1, CFGR: SW = PLL
+        0x6081, // str r1, [r0, #8]
+        0xE7FE, // b .
+    ];
+    let words = [0x4002_3800_u32, 0x0740_5408, 0x0101_0083, 0x0000_9402];
+    raw(&code, &words.map(u32::to_le_bytes).concat())
+}
+
 /// Branches to an address without code.
 pub fn faults() -> Vec<u8> {
     raw(&[0x2000, 0x4700], &[])

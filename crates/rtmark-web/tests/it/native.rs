@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::image::{PRINTED, faults, interrupted, prints, works};
+use crate::image::{PRINTED, faults, interrupted, prints, speeds_up, works};
 
 /// Reads a chip's file.
 pub fn soc(name: &str) -> String {
@@ -15,7 +15,13 @@ pub fn soc(name: &str) -> String {
 
 /// The request that opens an image, with its files.
 fn opening(soc: &str, image: &[u8], cycles: u64, pend: &Value) -> Vec<u8> {
-    let ask = json!({"ask": "open", "soc": soc.len(), "image": image.len(), "most": cycles, "pend": pend});
+    opening_for(soc, image, (cycles, None), pend)
+}
+
+/// The same, for a run that ends after cycles or nanoseconds.
+fn opening_for(soc: &str, image: &[u8], limit: (u64, Option<u64>), pend: &Value) -> Vec<u8> {
+    let (most, lasts) = limit;
+    let ask = json!({"ask": "open", "soc": soc.len(), "image": image.len(), "most": most, "lasts": lasts, "pend": pend});
     let mut bytes = format!("{ask}\n").into_bytes();
     bytes.extend(soc.as_bytes());
     bytes.extend(image);
@@ -65,7 +71,7 @@ fn a_run_is_reported_from_start_to_end() {
     let go = json!({"ask": "go", "cycle": 1_000_000});
     let events = events_for(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
     assert_eq!(events[0]["event"], "loaded");
-    assert_eq!(events[0]["clock"], 48_000_000);
+    assert_eq!(only(&events, "moment")[0]["clock"], 12_000_000, "the clock after reset");
     assert_eq!(only(&events, "console")[0]["text"], PRINTED);
     let end = only(&events, "ended")[0];
     assert_eq!(end["how"], "exit");
@@ -98,6 +104,29 @@ fn endless_runs_stop_at_their_limit_and_errors_are_reported() {
     }
     let events = events_of(b"nothing\n{\"ask\":\"fly\"}\n");
     assert_eq!(only(&events, "refused").len(), 2, "{events:?}");
+}
+
+#[test]
+fn time_passes_by_the_clock_registers() {
+    let go = json!({"ask": "go", "cycle": u64::MAX});
+    for (chip, image, clock, notes) in [
+        ("stm32f405", speeds_up(), 168_000, 0),
+        ("stm32f405", works(), 16_000, 1),
+        ("stm32c031", works(), 12_000, 1),
+    ] {
+        let limit = (1 << 40, Some(2_000_000));
+        let mut bytes = opening_for(&soc(chip), &image, limit, &Value::Null);
+        bytes.extend(format!("{go}\n").into_bytes());
+        let events = events_of(&bytes);
+        assert_eq!(only(&events, "ended")[0]["how"], "limit");
+        let moment = only(&events, "moment").last().copied().expect("a moment").clone();
+        let time = moment["nanoseconds"].as_u64().expect("a time");
+        assert!((2_000_000..2_010_000).contains(&time), "{chip}: {moment}");
+        let cycles = moment["cycles"].as_u64().expect("a count");
+        assert!((2 * clock - 200..=2 * clock + 200).contains(&cycles), "{chip}: {moment}");
+        assert_eq!(moment["clock"], clock * 1000, "{chip}: {moment}");
+        assert_eq!(moment["clock_notes"].as_array().map(Vec::len), Some(notes), "{moment}");
+    }
 }
 
 /// Removes what differs between moments that are reached in different ways.
@@ -171,7 +200,7 @@ fn a_survey_reports_cycles_and_peripheral_use() {
     assert!((99..=101).contains(&times), "{times}");
     let used = found["used"].as_array().expect("a list");
     assert!(
-        used.iter().any(|used| used["name"] == "SysTick" && used["reads"] == times),
+        used.iter().any(|used| used["name"] == "SysTick.CTRL" && used["reads"] == times),
         "{used:?}"
     );
     assert_eq!(only(&events, "refused").len(), 1, "what is empty is refused: {events:?}");

@@ -10,8 +10,8 @@ use rtmark_calls::{
     Api, CallRecorder, CalledFunction, InlinedCall, KernelCost, Origin, Outcome, Site,
 };
 use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
-use rtmark_runner::{Ending, RunClock, RunLimit, Session, input_file};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map, RunClock};
+use rtmark_runner::{Ending, RunLimit, Session, input_file};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -189,12 +189,13 @@ impl Arguments {
             Some(cycles) => RunLimit::Cycles(Cycles(cycles)),
             None => RunLimit::Time(Duration::from_secs(1)),
         };
-        let budget = limit.cycle(&machine).0;
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
         let most_urgent =
             HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
         let held = HeldBackRecorder::new(&machine, image, most_urgent);
+        let mut session = Session::with(machine, image).with_file(&subject.elf);
+        let budget = limit.cycle(&session).0;
         let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(
@@ -203,7 +204,6 @@ impl Arguments {
         bar.set_message(subject.name());
         let landmarks = recorder.landmarks();
         let mut observers = (recorder, held);
-        let mut session = Session::with(machine, image).with_file(&subject.elf);
         let ending = limit.run(&mut session, |session, until| {
             bar.set_length(until.0);
             Ok::<_, CliError>(session.run_observed_at(
@@ -229,7 +229,7 @@ impl Arguments {
         }
         let mut held = held.intervals(Map::new(image, lines.as_ref()));
         held.truncate(SHOWN);
-        let clock = RunClock::of(&session.machine, image);
+        let clock = session.clock();
         // Reaching the limit is the expected end.
         let is_cut = matches!(ending, Ending::Limit);
         let end = End::Other(ending);

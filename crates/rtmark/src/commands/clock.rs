@@ -1,8 +1,9 @@
 //! `--clock` and `--crystal`, and the core's clock in results.
 
 use clap::Args;
+use rtmark_observe::{ClockNote, RunClock};
+use rtmark_runner::ForeignImage;
 use rtmark_runner::socs::SocFile;
-use rtmark_runner::{ForeignImage, RunClock};
 use rtmark_sim::ClockHistory;
 use rtmark_units::Hertz;
 use serde::Serialize;
@@ -51,14 +52,7 @@ impl ClockArgs {
             return Ok(soc.at_clock(clock)?);
         }
         let Some(crystal) = self.crystal else { return Ok(soc) };
-        soc.with_crystal(crystal)?.ok_or_else(|| {
-            let message = format!("--crystal: the clock tree of {} has no crystal", soc.soc.name);
-            CliError::new(
-                Exit::Usage,
-                message,
-                "leave it out, or give the core's clock with --clock",
-            )
-        })
+        on_crystal(&soc, crystal)
     }
 
     /// Gives an image that becomes a column the clock and the crystal of the options.
@@ -67,9 +61,17 @@ impl ClockArgs {
     }
 
     /// Returns what a user who has given no clock should know of a run's.
-    pub fn notes<'a>(&self, clock: &'a RunClock) -> &'a [String] {
+    pub fn notes<'a>(&self, clock: &'a RunClock) -> &'a [ClockNote] {
         if self.clock.is_some() { &[] } else { &clock.notes }
     }
+}
+
+/// Gives a soc the crystal of `--crystal`.
+pub fn on_crystal(soc: &SocFile, crystal: Hertz) -> Result<SocFile, CliError> {
+    soc.with_crystal(crystal)?.ok_or_else(|| {
+        let message = format!("--crystal: the clock tree of {} has no crystal", soc.soc.name);
+        CliError::new(Exit::Usage, message, "leave it out, or give the core's clock with --clock")
+    })
 }
 
 /// A frequency of the core, in a document.

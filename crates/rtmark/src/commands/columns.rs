@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::{Answer, Basis};
+use rtmark_runner::socs::SocFile;
 use rtmark_runner::{ColumnError, ColumnOptions, ForeignImage, Platform};
 use rtmark_units::Cycles;
 
@@ -34,8 +35,14 @@ impl Images {
         !self.image.is_empty()
     }
 
-    /// Reads the images.
-    pub fn read(&self) -> Result<Vec<ForeignImage>, CliError> {
+    /// Refuses options that do not apply to a soc on which an image is to run.
+    pub fn check(&self, soc: &SocFile) -> Result<(), CliError> {
+        self.clock.apply(soc.clone()).map(drop)
+    }
+
+    /// Reads the images that are to run on platforms.
+    pub fn read(&self, platforms: &[Platform]) -> Result<Vec<ForeignImage>, CliError> {
+        simulated(platforms).try_for_each(|soc| self.check(soc))?;
         let mut names = BTreeSet::new();
         let read = |given: &OsString| {
             let text = given.to_string_lossy();
@@ -69,6 +76,14 @@ impl Images {
     }
 }
 
+/// Returns the socs among the platforms that are simulated in cycles.
+fn simulated(platforms: &[Platform]) -> impl Iterator<Item = &SocFile> {
+    platforms.iter().filter_map(|platform| match platform {
+        Platform::Sim(file, Basis::Cycles) => Some(&**file),
+        _ => None,
+    })
+}
+
 /// Runs each image on each soc, and passes each answer to `keep` as soon as it is known.
 pub fn measure<E>(
     images: &[ForeignImage],
@@ -78,11 +93,7 @@ pub fn measure<E>(
     mut keep: impl FnMut(&Answer) -> Result<(), E>,
 ) -> Result<Vec<Answer>, E> {
     let mut answers = Vec::new();
-    let sims = platforms.iter().filter_map(|platform| match platform {
-        Platform::Sim(file, Basis::Cycles) => Some(file),
-        _ => None,
-    });
-    for soc in sims {
+    for soc in simulated(platforms) {
         for image in images {
             let bar = bar(verbosity, image, &soc.soc.name);
             let column = image.measure(soc, options, |Cycles(now), Cycles(limit)| {

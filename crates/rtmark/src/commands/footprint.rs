@@ -213,7 +213,7 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
-        let images = self.images.read()?;
+        let images = self.images.read(&socs)?;
         let of_images = self.of_images(&images, &socs, verbosity)?;
         // With images, only kernels that the command line names are included.
         let alone = !images.is_empty() && self.kernel.is_empty();

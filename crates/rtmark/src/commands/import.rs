@@ -1,15 +1,17 @@
 //! `rtmark import`
 
+use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rtmark_import::{Format, GivenFacts, ImportError, Options, Reading};
 use rtmark_model::{Answer, Catalogue, KernelId, visible};
 use rtmark_runner::socs;
-use rtmark_runner::{Ending, FileError, Session};
+use rtmark_runner::{Ending, FileError, RunLimit, Session};
 use rtmark_sim::{Image, Machine};
 use rtmark_store::{Kind, bundle};
 use rtmark_units::{Cycles, Hertz};
@@ -56,6 +58,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "from_sim",
           value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
+    /// With --from-sim: crystal of the board, such as 25MHz [default: that of the soc's file]
+    #[arg(long, value_parser = clock::parse, requires = "from_sim", conflicts_with = "clock")]
+    crystal: Option<Hertz>,
     /// Format of the logs [default: recognised line by line]
     #[arg(long, value_name = "NAME", value_parser = format_of)]
     format: Option<Format>,
@@ -71,6 +76,9 @@ pub struct Arguments {
     #[arg(long)]
     core: Option<String>,
     /// Clock that counted the cycles, such as 168MHz, 32.768kHz or 48000000 (in hertz)
+    ///
+    /// With --from-sim it is the core's clock in the run [default: what the firmware sets, as for
+    /// `rtmark sim`].
     #[arg(long, value_parser = clock::parse)]
     clock: Option<Hertz>,
     /// Kernel, if the log does not name it
@@ -276,32 +284,42 @@ impl Arguments {
         verbosity: Verbosity,
     ) -> Result<Source, CliError> {
         /// How long firmware may run on its own clock.
-        const SECONDS: u64 = 60;
+        const LONGEST_RUN: Duration = Duration::from_mins(1);
         /// Limit for the output, in bytes: more than any suite prints.
         const LONGEST_CONSOLE: usize = 64 << 20;
 
         let name = visible(path.display().to_string().as_bytes());
-        let soc = socs::find(self.soc.as_deref().unwrap_or_default())?.soc;
+        let file = socs::find(self.soc.as_deref().unwrap_or_default())?;
+        let file = match (self.clock, self.crystal) {
+            (Some(clock), _) => file.at_clock(clock)?,
+            (None, Some(crystal)) => clock::on_crystal(&file, crystal)?,
+            (None, None) => file,
+        };
         let mut bytes = Vec::new();
         File::open(path)
             .and_then(|mut file| file.read_to_end(&mut bytes))
             .map_err(|error| unreadable(&name, &error))?;
-        let base = soc.memories.first().map_or(0, |memory| memory.base);
+        let base = file.soc.memories.first().map_or(0, |memory| memory.base);
         let refuse = |error: &dyn std::fmt::Display| {
-            let hint = format!("`rtmark sim {name} --soc {}` shows more", soc.name);
+            let hint = format!("`rtmark sim {name} --soc {}` shows more", file.soc.name);
             CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
         };
         let image = Image::from_bytes(&bytes, base).map_err(|error| refuse(&error))?;
+        let soc = file.for_image(&image).soc;
         let mut machine = Machine::new(&soc);
         machine.load(&image).map_err(|error| refuse(&error))?;
         let mut session = Session::with(machine, &image);
-        let limit = self.max_cycles.unwrap_or(SECONDS * u64::from(soc.clock.0));
+        let limit = self
+            .max_cycles
+            .map_or(RunLimit::Time(LONGEST_RUN), |cycles| RunLimit::Cycles(Cycles(cycles)));
         let mut console = Vec::new();
-        let ending = session.run(Cycles(limit), |machine| {
-            let printed = machine.take_console();
-            if console.len() < LONGEST_CONSOLE {
-                console.extend(printed);
-            }
+        let Ok(ending) = limit.run(&mut session, |session, until| {
+            Ok::<_, Infallible>(session.run(until, |machine| {
+                let printed = machine.take_console();
+                if console.len() < LONGEST_CONSOLE {
+                    console.extend(printed);
+                }
+            }))
         });
         // Suites end in an idle loop: whatever the ending, the output so far is valid.
         if !verbosity.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
@@ -310,8 +328,14 @@ impl Arguments {
                 session.describe(&ending)
             ));
         }
+        let clock = session.clock();
+        if !verbosity.quiet && self.clock.is_none() {
+            clock.notes.iter().for_each(|note| say(format!("{name}: {note}")));
+        }
         let name = format!("{name} on {}", soc.name);
-        let reading = reading(console.as_slice(), &name, options)?;
+        let given = GivenFacts { fallback_clock: Some(clock.main()), ..options.given.clone() };
+        let options = Options { given, ..options.clone() };
+        let reading = reading(console.as_slice(), &name, &options)?;
         Ok(Source { name, reading })
     }
 

@@ -389,7 +389,7 @@ impl Bench<'_> {
                 woken: None,
                 budget: 20 * u64::from(subject.soc.soc.clock.0),
             };
-            let path = subject.path(&options)?;
+            let (path, _) = subject.path(&options)?;
             let cancelled = AtomicBool::new(false);
             let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
             let findings = search(&path, &control, Findings::default(), |_| {})

@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_observe::{ExceptionNames, Lines};
-use rtmark_runner::RunClock;
+use rtmark_observe::{ExceptionNames, Lines, RunClock};
 use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
@@ -164,7 +163,7 @@ impl Arguments {
             woken: None,
             budget,
         };
-        let path = subject.path(&options)?;
+        let (path, _) = subject.path(&options)?;
         let cancelled = AtomicBool::new(false);
         let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
         let found = search(&path, &control, Findings::default(), |_| {})

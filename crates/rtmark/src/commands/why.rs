@@ -145,7 +145,7 @@ impl Arguments {
             exact(scenario)?;
         }
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
-        let images = self.images.read()?;
+        let images = self.images.read(&[])?;
         let suite = suite(tree, self.max_cycles.map(Cycles));
         let mut explained = Vec::new();
         for SeriesName { kernel, scenario, soc } in series_names {
@@ -154,6 +154,7 @@ impl Arguments {
                 None => first_soc()?,
             };
             if let Some(image) = images.iter().find(|image| image.name.as_str() == kernel) {
+                self.images.check(&soc)?;
                 explained.push(explain_image(
                     image,
                     &soc,

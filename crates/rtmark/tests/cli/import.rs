@@ -85,6 +85,22 @@ fn firmware_output_on_the_simulator_is_imported_as_a_log() {
 }
 
 #[test]
+fn firmware_that_is_run_tells_the_clock_of_its_rows() {
+    let folder = folder();
+    let rows = "kernel,version,soc,scenario,unit,value,span\n\
+                freertos,11.1,stm32c031,thread.yield,cycles,240,catalogue";
+    Elf { code: &printing(rows, true), ..Elf::default() }.write(&folder.path().join("z.elf"));
+    let base = ["import", "--from-sim", "z.elf", "--soc", "stm32c031", "--show", "csv"];
+    let result = run_rtmark(folder.path(), &base);
+    assert!(result.stdout.contains("stm32c031,cortex-m0plus,12000000,"), "{result:#?}");
+    assert!(result.stderr.contains("at the clock after reset, 12 MHz"), "{result:#?}");
+    let result = run_rtmark(folder.path(), &[&base[..], &["--clock", "24MHz"]].concat());
+    assert!(result.stdout.contains("stm32c031,cortex-m0plus,24000000,"), "{result:#?}");
+    let without = ["import", "--from-sim", "z.elf", "--soc", "mps2-an385", "--crystal", "8MHz"];
+    run_rtmark(folder.path(), &without).assert_error(2, &["--crystal", "has no crystal"]);
+}
+
+#[test]
 fn unreadable_input_is_rejected() {
     let folder = folder();
     let run = |arguments: &[&str]| run_rtmark(folder.path(), &[&["import"], arguments].concat());

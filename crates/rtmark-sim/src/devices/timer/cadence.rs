@@ -181,6 +181,13 @@ impl DeviceModel for CadenceTtc {
         self.0.iter_mut().for_each(|one| one.settle(now));
     }
 
+    fn core_clock_changed(&mut self, now: u64, ratio: ClockRatio) {
+        for one in &mut self.0 {
+            one.settle(now);
+            one.counter.set_rate(now, rate(one.clock, ratio));
+        }
+    }
+
     fn due(&self, _: ClockRatio) -> Option<u64> {
         self.0.iter().fold(None, |due, one| earlier(due, one.due()))
     }

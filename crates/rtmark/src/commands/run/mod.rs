@@ -318,7 +318,7 @@ impl Arguments {
             return self.show_recording(&recording, &catalogue, &config, verbosity);
         }
         let platforms = self.platforms(socs, basis)?;
-        let images = self.images(basis)?;
+        let images = self.images(basis, &platforms)?;
         let recorder = self.board.recorder()?;
         let placements = self.placements()?;
         let requested = |requested: Vec<Pattern>, configured: &[Pattern]| {
@@ -402,14 +402,14 @@ impl Arguments {
 
 impl Arguments {
     /// Reads the images to show as columns, which only the simulator can measure.
-    fn images(&self, basis: Basis) -> Result<Vec<ForeignImage>, CliError> {
+    fn images(&self, basis: Basis, platforms: &[Platform]) -> Result<Vec<ForeignImage>, CliError> {
         let simulated = self.backend == Runs::Sim && self.clocked.is_none();
         if self.images.any() && !(simulated && basis == Basis::Cycles) {
             let message = "--image only works with the simulator, counting cycles";
             let hint = "leave out --backend, --clocked and --basis";
             return Err(CliError::new(Exit::Usage, message, hint));
         }
-        self.images.read()
+        self.images.read(platforms)
     }
 
     /// Returns the platforms to run on.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rtmark_gdb::{SessionEnd, SessionObserver};
 use rtmark_model::visible;
-use rtmark_runner::{Ending, RunClock, RunLimit, Session};
+use rtmark_observe::RunClock;
+use rtmark_runner::{Ending, RunLimit, Session};
 use rtmark_sim::Machine;
 use rtmark_units::Cycles;
 
@@ -201,14 +202,14 @@ impl Arguments {
             terminal: opened(&inputs)?,
         };
         if let Some(address) = &self.gdb {
-            let end = limit.cycle(&session.machine);
+            let end = limit.cycle(&session);
             let (machine, stopped) =
                 debug(address, session.machine, end, &mut run_observers.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
         }
         session = session.with_file(bytes);
         let first = match self.snapshot_at {
-            Some(at) => RunLimit::Cycles(limit.cycle(&session.machine).min(Cycles(at))),
+            Some(at) => RunLimit::Cycles(limit.cycle(&session).min(Cycles(at))),
             None => limit,
         };
         let mut ended = match ended {
@@ -216,9 +217,9 @@ impl Arguments {
             None => run_observers.run_on(&mut session, &inputs, first)?,
         };
         if let Some(path) = &self.snapshot {
-            let saved = first.cycle(&session.machine);
+            let saved = first.cycle(&session);
             self.keep(&session.machine, saved, (bytes, &source.soc), path)?;
-            if matches!(ended, Ending::Limit) && saved < limit.cycle(&session.machine) {
+            if matches!(ended, Ending::Limit) && saved < limit.cycle(&session) {
                 let run = |session: &mut _, Cycles(until)| {
                     Ok::<_, CliError>(run_observers.run(session, until))
                 };
@@ -241,9 +242,10 @@ impl Arguments {
         let results = self.finish(observers, image, bytes)?;
         let mut notes: Vec<String> =
             [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
+        let clock = session.clock();
         notes.extend(self.missed(&session, until, &ended));
+        notes.extend(self.unknown_end(&session.machine, &clock, &ended));
         notes.extend(results.missed.clone());
-        let clock = RunClock::of(&session.machine, image);
         Ok(FinishedRun {
             session,
             entry,
@@ -260,6 +262,20 @@ impl Arguments {
 }
 
 impl Arguments {
+    /// Says of which clock the time of `--for` is, if the registers do not determine the core's.
+    fn unknown_end(&self, machine: &Machine, clock: &RunClock, ended: &Ending) -> Option<String> {
+        let is_unknown = self.lasts.is_some()
+            && matches!(ended, Ending::Limit)
+            && machine.unknown_clock().is_some();
+        is_unknown.then(|| {
+            format!(
+                "--for: the clock that the registers select is not known, so its time passed at {}; \
+                 --max-cycles ends a run without a clock",
+                clock.main()
+            )
+        })
+    }
+
     /// Describes the options whose event had not occurred when the run ended.
     fn missed(&self, session: &Session<'_>, until: Option<u32>, ended: &Ending) -> Vec<String> {
         let mut missed = Vec::new();

@@ -130,19 +130,19 @@ impl Arguments {
         for text in self.until_output.iter().chain(&self.fail_output) {
             session.machine.stop_at_output(text.as_bytes());
         }
-        let limit = self.limit(&session.machine);
+        let limit = self.limit(&session);
         Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
     }
 
     /// Returns when to give up on the run.
-    fn limit(&self, machine: &Machine) -> RunLimit {
+    fn limit(&self, session: &Session<'_>) -> RunLimit {
         if let Some(cycles) = self.max_cycles {
             return RunLimit::Cycles(Cycles(cycles));
         }
         if self.inputs.are_typed() && self.lasts.is_none() {
             return RunLimit::Cycles(Cycles::MAX);
         }
-        let begins = machine.clock_history().elapsed_at(machine.cycles());
+        let begins = session.clock().history.elapsed_at(session.machine.cycles());
         let lasts = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
         RunLimit::Time(begins.saturating_add(lasts))
     }

@@ -259,8 +259,8 @@ impl Arguments {
             subject.check_without_interrupt(budget)?;
         }
         let options = self.options(budget);
-        let path = subject.path(&options)?;
-        if let Some(note) = subject.priority_note(&path, &options).filter(|_| !verbosity.quiet) {
+        let (path, held) = subject.path(&options)?;
+        if let Some(note) = subject.priority_note(&path, held).filter(|_| !verbosity.quiet) {
             say(note);
         }
         let findings = self.search(subject, &path, cancelled, verbosity)?;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use rtmark_model::Place;
+use rtmark_observe::RunClock;
 use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
-use rtmark_runner::{RunClock, socs};
+use rtmark_runner::socs;
 use rtmark_sim::{Blocker, Cycles, Instruction, Irq, Machine, Observer};
 use rtmark_worst::{
     Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Witness,
@@ -300,10 +301,16 @@ impl<'a> Describer<'a> {
 
     /// Returns the call stack in a cycle of the path, outermost function first.
     fn stack(&self, path: &Path, cycle: u64) -> Vec<String> {
+        self.reach(path, cycle).1
+    }
+
+    /// Returns the machine in a cycle of the path, with its call stack, outermost function first.
+    fn reach(&self, path: &Path, cycle: u64) -> (Machine, Vec<String>) {
         let mut machine = path.at(cycle.saturating_sub(FOLLOWED));
         let mut up_to = CallsUntil { calls: Calls::new(self.subject.image.symbols()), cycle };
         let _ = machine.run_observed(Cycles(cycle), &mut up_to);
-        up_to.calls.stack().into_iter().map(str::to_owned).collect()
+        let stack = up_to.calls.stack().into_iter().map(str::to_owned).collect();
+        (machine, stack)
     }
 
     fn with_stack(&self, path: &Path, stretch: Stretch) -> Stretch {
@@ -342,7 +349,8 @@ impl<'a> Describer<'a> {
             )
         };
         let held = by.into_iter().chain(begun).map(named).collect();
-        let clock = RunClock::of(&path.at(witness.point), &self.subject.image);
+        let (machine, stack) = self.reach(path, witness.point);
+        let clock = RunClock::of(&machine, &self.subject.image);
         let clock = clock.history.clock_at(Cycles(witness.point));
         let time = Cycles(witness.cycles.unsigned_abs()).at(clock).0;
         let nanoseconds = i64::try_from(time).unwrap_or(i64::MAX) * witness.cycles.signum();
@@ -352,7 +360,7 @@ impl<'a> Describer<'a> {
             clock_hz: clock.0,
             point: witness.point,
             at: self.place(witness.interrupted().unwrap_or_default()),
-            stack: self.stack(path, witness.point),
+            stack,
             held,
             other: witness.other.map(|(interrupt, point, how)| OtherInterrupt {
                 interrupt,
@@ -578,16 +586,15 @@ fn races(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Rac
 
 /// Returns the functions with known source lines of which nothing was executed.
 fn not_executed(subject: &Subject, describer: &Describer<'_>, findings: &Findings) -> Vec<String> {
-    let symbols = subject.image.symbols();
-    let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address & !1).collect();
-    starts.dedup();
-    let ends = starts.iter().skip(1).copied();
-    let functions = starts.iter().copied().zip(ends);
+    let functions = subject.image.symbols().functions();
     functions
-        .filter(|(from, _)| {
-            describer.lines.as_ref().is_some_and(|lines| !lines.inlined_at(*from).is_empty())
+        .filter(|function| {
+            describer
+                .lines
+                .as_ref()
+                .is_some_and(|lines| !lines.inlined_at(function.start).is_empty())
         })
-        .filter(|(from, to)| !findings.has_executed(*from, *to))
-        .filter_map(|(from, _)| describer.place(from).function)
+        .filter(|function| !findings.has_executed(function.start, function.end))
+        .filter_map(|function| describer.place(function.start).function)
         .collect()
 }

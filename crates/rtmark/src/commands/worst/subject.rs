@@ -173,8 +173,9 @@ impl Subject {
         Err(unfit(self, exit, problem, hint))
     }
 
-    /// Returns the path to search.
-    pub fn path(&self, options: &SearchOptions) -> Result<Path, CliError> {
+    /// Returns the path to search, and the most urgent priority that the program holds back if its interrupt
+    /// was to have that one.
+    pub fn path(&self, options: &SearchOptions) -> Result<(Path, Option<u8>), CliError> {
         let records = self.records()?;
         let start = self.machine(&records)?;
         let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
@@ -204,7 +205,8 @@ impl Subject {
         let own = |irq: Irq| irq.external().is_none().then(|| start.interrupt_priority(irq));
         let priority = above.or(options.priority).or_else(|| own(options.interrupt));
         let priority = priority.or(self.may_call);
-        let priority = priority.unwrap_or_else(|| self.held_back(&start, &windows));
+        let held = priority.is_none().then(|| self.held_back(&start, &windows));
+        let priority = priority.or(held).unwrap_or_else(|| core.most_urgent_priority());
         let mut question = Question {
             interrupt: options.interrupt,
             priority,
@@ -235,10 +237,10 @@ impl Subject {
             match result {
                 Err(PathError::Priority { interrupt, found, .. })
                     if adopt(&mut question, interrupt, found) => {}
-                other => return self.or_hint(other),
+                other => return Ok((self.or_hint(other)?, held)),
             }
         }
-        self.or_hint(Path::new(start, question))
+        Ok((self.or_hint(Path::new(start, question))?, held))
     }
 
     /// Adds a hint to the error of a path that cannot be searched.
@@ -267,15 +269,9 @@ impl Subject {
     }
 
     /// Returns a note if the priority of a path was chosen by what the program holds back.
-    pub fn priority_note(&self, path: &Path, options: &SearchOptions) -> Option<String> {
-        let question = path.question();
-        let chosen = options.above || options.priority.is_some() || self.may_call.is_some();
-        if chosen || question.interrupt.external().is_none() {
-            return None;
-        }
-        let held = self.held_back(path.start(), &question.windows);
+    pub fn priority_note(&self, path: &Path, held: Option<u8>) -> Option<String> {
         let any = self.soc.soc.core.most_urgent_priority();
-        (held != any && held == question.priority).then(|| {
+        held.filter(|held| *held != any && *held == path.question().priority).map(|held| {
             format!(
                 "note: {}: priority {held:#04x} is the most urgent that the program holds back by BASEPRI; \
                  --above searches one that only PRIMASK holds back",

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Scratch;
-use crate::common::run_rtmark;
+use crate::common::{Elf, run_rtmark};
 
 /// A raw binary for an STM32F405 that performs stores, and waits about 3000 cycles after each.
 fn storing(stores: &[(u32, u32)]) -> Vec<u8> {
@@ -84,4 +84,26 @@ fn what_the_clock_registers_do_not_tell_is_said() {
         said.contains("HSE needs RCC.CR[16] to be 0x1, and it is 0x0; times are at 168 MHz"),
         "{said}"
     );
+    // The run ends after a millisecond of the times that it reports, and says of which clock.
+    assert_eq!(
+        (document["cycles"].as_u64(), document["nanoseconds"].as_u64()),
+        (Some(168_000), Some(1_000_000))
+    );
+    assert!(said.contains("--for: the clock that the registers select is not known"), "{said}");
+    assert!(said.contains("its time passed at 168 MHz"), "{said}");
+}
+
+#[test]
+fn a_crystal_is_refused_where_there_is_none() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("a.elf"), Elf::default().bytes()).expect("writable");
+    for command in [
+        &["sim", "a.elf"][..],
+        &["run", "--image", "a=a.elf"],
+        &["footprint", "--image", "a=a.elf"],
+    ] {
+        let arguments = [command, &["--soc", "mps2-an385", "--crystal", "8MHz"]].concat();
+        run_rtmark(scratch.folder.path(), &arguments)
+            .assert_error(2, &["--crystal", "mps2-an385", "has no crystal", "--clock"]);
+    }
 }

@@ -38,6 +38,7 @@ fn every_family_shows_its_input_pins() {
         (machine!("stm32f100"), "PB7", Some(0x4001_0C08), 7),
         (machine!("stm32l432"), "PA0", Some(0x4800_0010), 0),
         (machine!("stm32c031"), "PF2", Some(0x5000_1410), 2),
+        (machine!("stm32g071"), "PD3", Some(0x5000_0C10), 3),
         (machine!("lm3s6965"), "PA0", None, 0),
     ];
     for (mut machine, pin, register, bit) in pins {

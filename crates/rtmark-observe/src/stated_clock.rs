@@ -50,6 +50,11 @@ impl StatedClock {
 
     /// Tells whether it is another clock than the one by which times are calculated.
     pub const fn differs_from(self, clock: Hertz) -> bool {
-        self.clock.0.abs_diff(clock.0) > clock.0 / TOLERANCE
+        differs(self.clock, clock)
     }
+}
+
+/// Tells whether two clocks differ by more than by how they are rounded.
+pub const fn differs(clock: Hertz, other: Hertz) -> bool {
+    clock.0.abs_diff(other.0) > other.0 / TOLERANCE
 }

@@ -3,66 +3,51 @@
 //! The clock registers determine it where the soc has a clock tree, otherwise what the program itself
 //! states, otherwise the soc's file. This module decides which, and says what a user should know of it.
 
+use std::fmt;
 use std::fmt::Write as _;
-use std::time::Duration;
 
+use rtmark_model::PROBES_SECTION;
 use rtmark_sim::{ClockControl, ClockHistory, ClockOperand, ClockTree, Image, Machine};
 use rtmark_units::{Cycles, Hertz, Nanoseconds};
 
-use crate::run::{Ending, Session};
-use crate::stated_clock::StatedClock;
+use crate::stated_clock::{StatedClock, differs};
 
 /// The most frequencies that a description lists.
 const SHOWN: usize = 4;
 
-/// When to end a run that does not end by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunLimit {
-    /// At this many cycles since reset.
-    Cycles(Cycles),
-    /// At this time since reset, on the core's clock.
-    Time(Duration),
+/// Returns what determines the core's clock in a run of an image: for rtmark's own images the soc's file, because
+/// they are built for its clock and program no PLL; for all others the clock registers.
+pub fn clock_control(image: &Image) -> ClockControl {
+    let is_own = image.section(PROBES_SECTION).is_some();
+    if is_own { ClockControl::Fixed } else { ClockControl::Registers }
 }
 
-impl RunLimit {
-    /// Returns the cycle of the limit, as far as the core's clock is known now.
-    pub fn cycle(self, machine: &Machine) -> Cycles {
-        match self {
-            Self::Cycles(cycles) => cycles,
-            Self::Time(time) => machine.clock_history().cycle_at(time),
-        }
-    }
-
-    /// Runs up to the limit. `run` runs up to a cycle; it is called again where the clock has become faster.
-    /// Where it becomes slower, the run is longer than the time by what is left at that moment, at most.
-    ///
-    /// # Errors
-    /// Those of `run`.
-    pub fn run<'a, E>(
-        self,
-        session: &mut Session<'a>,
-        mut run: impl FnMut(&mut Session<'a>, Cycles) -> Result<Ending, E>,
-    ) -> Result<Ending, E> {
-        loop {
-            let until = self.cycle(&session.machine);
-            let ending = run(session, until)?;
-            if !matches!(ending, Ending::Limit) || self.cycle(&session.machine) <= until {
-                return Ok(ending);
-            }
-        }
-    }
-}
-
-/// The clock of a run that has ended.
+/// The clock of a run, up to some moment.
 #[derive(Clone, Debug)]
 pub struct RunClock {
     /// The frequencies, by which times are calculated.
     pub history: ClockHistory,
     /// Where they come from.
     pub origin: ClockOrigin,
-    /// What a user should know of them, one sentence each.
-    pub notes: Vec<String>,
+    /// What a user should know of them.
+    pub notes: Vec<ClockNote>,
     end: Cycles,
+}
+
+/// What a user should know of a run's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockNote {
+    /// A sentence, without its period.
+    pub text: String,
+    /// The continuation of the sentence that names options of the command line; may be empty.
+    pub options: String,
+}
+
+impl fmt::Display for ClockNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, options } = self;
+        write!(f, "{text}{options}")
+    }
 }
 
 /// What determines the clock of a run.
@@ -108,7 +93,7 @@ fn option(clock: Hertz) -> String {
 }
 
 impl RunClock {
-    /// Determines the clock of a run, at its end.
+    /// Determines the clock of a run that has come to where a machine is.
     pub fn of(machine: &Machine, image: &Image) -> Self {
         let (soc, end) = (machine.soc(), machine.cycles());
         let fixed =
@@ -126,42 +111,47 @@ impl RunClock {
             None => (soc.clock, ClockOrigin::Soc, "as the soc's file says".to_owned()),
         };
         let Some(tree) = &soc.clock_tree else {
-            let note = stated.filter(|stated| stated.differs_from(soc.clock)).map(|_| {
-                format!(
-                    "times are at {fallback}, {why}, but peripherals that count time run at the soc's \
-                     {}: for both, --clock {}",
-                    soc.clock,
-                    option(fallback)
-                )
+            let note = stated.filter(|stated| stated.differs_from(soc.clock)).map(|_| ClockNote {
+                text: format!(
+                    "times are at {fallback}, {why}, but peripherals that count time run at the \
+                         soc's {}",
+                    soc.clock
+                ),
+                options: format!(": for both, --clock {}", option(fallback)),
             });
             return fixed(fallback, origin, note.into_iter().collect());
         };
         if let Some(unknown) = machine.unknown_clock() {
-            let note = format!(
-                "from cycle {} on the clock registers select a clock that the simulator cannot determine: \
-                 {}; times are at {fallback}, {why}; for others, --clock{}",
-                unknown.since.0,
-                unknown.reason,
-                crystal_hint(tree)
-            );
+            let note = ClockNote {
+                text: format!(
+                    "from cycle {} on the clock registers select a clock that the simulator cannot \
+                     determine: {}; times are at {fallback}, {why}",
+                    unknown.since.0, unknown.reason
+                ),
+                options: format!("; for others, --clock{}", crystal_hint(tree)),
+            };
             return fixed(fallback, origin, vec![note]);
         }
         let history = machine.clock_history().clone();
         let (now, mut notes) = (history.clock(), Vec::new());
-        if history.changes().len() == 1 && can_change(tree) && now != soc.clock {
-            notes.push(format!(
-                "the program leaves the core at the clock after reset, {now}, of the soc's {}",
-                soc.clock
-            ));
+        if history.changes().len() == 1 && can_change(tree) && differs(now, soc.clock) {
+            notes.push(ClockNote {
+                text: format!(
+                    "the program leaves the core at the clock after reset, {now}, of the soc's {}",
+                    soc.clock
+                ),
+                options: String::new(),
+            });
         }
         notes.extend(stated.filter(|stated| stated.differs_from(now)).map(|stated| {
             let StatedClock { clock, symbol } = stated;
-            format!(
-                "times are at the {now} that the clock registers give; the program's {symbol} states \
-                 {clock}: for that, --clock {}{}",
-                option(clock),
-                crystal_hint(tree)
-            )
+            ClockNote {
+                text: format!(
+                    "times are at the {now} that the clock registers give; the program's {symbol} \
+                     states {clock}"
+                ),
+                options: format!(": for that, --clock {}{}", option(clock), crystal_hint(tree)),
+            }
         }));
         Self { history, origin: ClockOrigin::Registers, notes, end }
     }
