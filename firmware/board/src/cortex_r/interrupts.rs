@@ -71,9 +71,11 @@ pub fn unmask(interrupt: Interrupt) {
     unmask_number(interrupt as u16);
 }
 
-/// Gives an interrupt the next priority below the highest, which all have after reset.
+/// Gives an interrupt the next priority below the highest, which all have after reset, if the controller has
+/// more than one.
 pub fn lower(interrupt: Interrupt) {
-    write_byte(GICD_IPRIORITYR, interrupt as u16, 1 << (8 - soc::PRIORITY_BITS));
+    let lower = 1_u8.unbounded_shl(8 - u32::from(soc::PRIORITY_BITS));
+    write_byte(GICD_IPRIORITYR, interrupt as u16, lower);
 }
 
 /// Lets more urgent interrupts interrupt the rest of a handler, while `body` runs. The core masks them when it

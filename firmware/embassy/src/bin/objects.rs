@@ -13,7 +13,8 @@ use rtmark_probe::{scenario, scenarios};
 
 const TASKS: usize = 2 + cfg!(feature = "one_more_task") as usize;
 
-#[embassy_executor::main]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
