@@ -25,6 +25,7 @@ mod sio;
 mod timer;
 mod transmitter;
 mod uart;
+mod unmodelled;
 mod wires;
 
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ use receiver::Receiver;
 use registers::Registers;
 use sio::Sio;
 use timer::RpChip;
+pub use unmodelled::{Strictness, Unmodelled};
 pub use wires::Signals;
 
 /// The number of clocks that a device can count.
@@ -323,28 +325,6 @@ pub struct Devices {
     drives: BTreeMap<String, Drive>,
 }
 
-/// How accesses to registers without a model are handled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strictness {
-    /// They read as zero, and [`Machine::unmodelled`](crate::Machine::unmodelled) reports them.
-    #[default]
-    Lenient,
-    /// The first one ends the run with [`FaultKind::Unmodelled`](crate::FaultKind::Unmodelled).
-    Strict,
-}
-
-/// The accesses to one register without a model. It is either unknown, or keeps what is written although
-/// the program waits for it to change or has started something with it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unmodelled {
-    /// Its address.
-    pub address: u32,
-    /// How often it was read: as zero, or as the value that was kept.
-    pub reads: u64,
-    /// How often it was written, without effect.
-    pub writes: u64,
-}
-
 /// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -354,10 +334,6 @@ pub enum Direction {
 
 /// The address range of devices: unmodelled addresses in it read as zero.
 pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
-/// The maximum number of unmodelled registers recorded: a program that walks over all addresses must not
-/// fill the host's memory.
-const MAX_UNMODELLED: usize = 256;
-
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
     let ratio = ClockRatio { core: soc.clock, divisor: 1 };
@@ -586,17 +562,5 @@ impl Devices {
     pub fn note_written(&mut self, at: usize) {
         let AttachedDevice { base, size, .. } = self.attached[at];
         self.polls.forget(base, size);
-    }
-
-    pub fn note(&mut self, address: u32, direction: Direction) {
-        if self.unmodelled.len() >= MAX_UNMODELLED && !self.unmodelled.contains_key(&address) {
-            return;
-        }
-        let entry = self.unmodelled.entry(address).or_default();
-        entry.address = address;
-        match direction {
-            Direction::Read => entry.reads += 1,
-            Direction::Write => entry.writes += 1,
-        }
     }
 }
