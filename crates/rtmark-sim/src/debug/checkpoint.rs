@@ -7,7 +7,6 @@
 //! what stores overwrite is recorded.
 
 use crate::engine::CortexM;
-use crate::engine::code_cache::CodeCache;
 use crate::memory::{Bus, BusBeforeTrial};
 use crate::state::State;
 
@@ -39,11 +38,11 @@ impl Checkpoint {
         let run = &mut core.state;
         std::mem::swap(&mut run.bus, &mut state.bus);
         std::mem::swap(&mut run.predecoded, &mut state.predecoded);
-        let has_states = run.memo.shares_states(&state.memo);
-        if has_states {
+        if run.memo.shares_states(&state.memo) {
             std::mem::swap(&mut run.memo, &mut state.memo);
         }
         let placeholder = std::mem::replace(run, *state).predecoded;
+        // An epoch also ends where pipe states are renumbered.
         let redecodes = changed_code
             || run.predecoded.epoch() != placeholder.epoch()
             || !run.predecoded.overwritten.is_empty();
@@ -52,10 +51,6 @@ impl Checkpoint {
             run.predecoded.forget_all();
             run.memo.forget();
         }
-        if !has_states {
-            // The schedules of blocks refer to states that have other numbers.
-            core.code = CodeCache::new(&run.soc);
-        }
-        core.state.update_protection();
+        run.update_protection();
     }
 }

@@ -334,6 +334,7 @@ pub enum Direction {
 
 /// The address range of devices: unmodelled addresses in it read as zero.
 pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
+
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
     let ratio = ClockRatio { core: soc.clock, divisor: 1 };
