@@ -33,7 +33,7 @@ pub struct ScoreFile {
     /// The formula of our figure.
     #[serde(default)]
     pub measured: Option<String>,
-    /// The same formula for other settings, if the published ones are unknown.
+    /// Variants of the formula for other settings, if the published settings are unknown.
     #[serde(default)]
     pub others: Vec<String>,
     /// The band expected for the ratio of measured to published.

@@ -115,7 +115,7 @@ fn step(name: &str) -> String {
     step_of("docs/ci/rtmark.yml", name)
 }
 
-/// The same of any file with steps.
+/// The script of a step of any file.
 fn step_of(file: &str, name: &str) -> String {
     let text = std::fs::read_to_string(root().join(file)).expect("readable");
     let mut lines = text.lines().skip_while(|line| line.trim() != format!("- name: {name}"));

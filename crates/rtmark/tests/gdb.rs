@@ -12,7 +12,7 @@ const COUNTING: [u16; 14] = [
     0x0026, 0x0002,
 ];
 
-/// The same on RISC-V: li a0, 0; lui a1, 0x80100; loop: addi a0, a0, 1; sw a0, 0(a1); li t0, 20;
+/// The program that counts, on RISC-V: li a0, 0; lui a1, 0x80100; loop: addi a0, a0, 1; sw a0, 0(a1); li t0, 20;
 /// bne a0, t0, loop; lui a1, 0x20; li a0, 0x18; addi a1, a1, 0x26; nop; and a call of the host.
 const COUNTING_RISC_V: [u32; 13] = [
     0x0000_0513,

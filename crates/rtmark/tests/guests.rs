@@ -52,7 +52,7 @@ fn run(image: &Path, soc: &str) -> (String, String, Vec<u64>) {
     (field("ending"), field("console"), missed.collect())
 }
 
-/// The same of an image that ends by a breakpoint.
+/// Runs an image that ends by a breakpoint: its console, and the registers that are not modelled.
 fn run_to_breakpoint(image: &Path, soc: &str) -> (String, Vec<u64>) {
     let (ending, console, missed) = run(image, soc);
     assert_eq!(ending, "breakpoint", "{console}");

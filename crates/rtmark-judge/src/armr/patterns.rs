@@ -105,7 +105,7 @@ const MEMORY: &[&str] = &[
     "cccc_0101_i000_pppp_1111_iiiiiiiiiiii",   // of the program counter
 ];
 
-/// The same accesses with write-back, which changes the pointer.
+/// Accesses with write-back, which changes the pointer.
 const MOVING: &[&str] = &[
     "cccc_0101_ii10_pppp_nnnn_0iiiiiiiiiii",
     "cccc_0101_ii11_pppp_dddd_0iiiiiiiiiii",

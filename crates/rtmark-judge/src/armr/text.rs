@@ -133,7 +133,7 @@ const A32_SHOULD_BE: &[[u32; 4]] = &[
     [0xFE50_0000, 0xF810_0000, 0x0000_0A00, 0x0000_F5FF],
 ];
 
-/// The same kind of table for T32, with first halves in the upper half.
+/// Should-be bits of T32 encodings, with the first halfword in the upper half.
 const T32_SHOULD_BE: &[[u32; 4]] = &[
     [0xFE00_0000, 0xEA00_0000, 0, 0x0000_8000], // by a shifted register
     [0xFB40_8000, 0xF340_0000, 0, 0x0400_0020], // bit fields

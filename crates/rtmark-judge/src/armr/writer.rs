@@ -24,7 +24,7 @@ pub const MODES: [u32; 7] = [USER, 0x11, 0x12, SUPERVISOR, 0x17, 0x1B, SYSTEM];
 /// Numbers at which arithmetic changes its behaviour.
 const CORNERS: &[u32] =
     &[0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, u32::MAX];
-/// The same for single precision, and for the upper words of double precision.
+/// Such numbers in single precision, and upper words of such numbers in double precision.
 const FLOAT_CORNERS: &[u32] = &[
     0,
     1,

@@ -35,7 +35,7 @@ pub struct Block {
 const CORNERS: &[u32] =
     &[0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, u32::MAX];
 
-/// The same for single precision.
+/// Numbers in single precision at which arithmetic changes its behaviour.
 const FLOAT_CORNERS: &[u32] = &[
     0,
     1,

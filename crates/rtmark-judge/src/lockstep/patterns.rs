@@ -315,7 +315,7 @@ const WIDE_MEMORY: &[&str] = &[
     "11111_00_1_1_00_1_pppp 1111_iiiiiiiiiiii",
 ];
 
-/// The same where the pointer must be aligned.
+/// Loads and stores whose pointer must be aligned.
 const ALIGNED_MEMORY: &[&str] = &[
     "11101_00_1i10_0_pppp nnnn_mmmm_iiiiiiii", // STRD
     "11101_00_1i10_1_pppp dddd_eeee_iiiiiiii", // LDRD
@@ -427,7 +427,8 @@ pub fn of_other_profiles() -> [Vec<Pattern>; 3] {
     [plain, [all(NARROW_MEMORY), all(WIDE_MEMORY)].concat(), all(ALIGNED_MEMORY)]
 }
 
-/// The same of floating point, without writing FPSCR: operations, and loads and stores.
+/// What T32 has of floating point in other profiles, too, apart from writes of FPSCR: operations, and
+/// loads and stores.
 pub fn float_of_other_profiles() -> (Vec<Pattern>, Vec<Pattern>) {
     let (doubles, _) = double::patterns();
     let operations = [ruled(FLOAT), doubles].concat();

@@ -27,7 +27,7 @@ pub enum Path {
     /// The common case: touches only nearby state, makes no calls, for which registers would have to be
     /// saved, and does not write the stack pointer.
     Fast,
-    /// The same for instructions that may write the stack pointer, whose low bits are always clear.
+    /// The fast path of instructions that may write the stack pointer, whose low bits are always clear.
     FastWithSp,
     /// Every case.
     Slow,

@@ -21,7 +21,7 @@ enum Mode {
     AtLandmarks,
     /// One instruction at a time, as a debugger does.
     Stepped,
-    /// The same as a search for the worst moment does, which tries interrupts out on the way.
+    /// At full speed, with interrupts tried out on the way, as a search for the worst moment does.
     Tried,
     /// Gone on with by a copy that was made in the middle, while the original goes on, too.
     Copied,
@@ -130,7 +130,7 @@ fn try_interrupt(machine: &mut Machine, random: &mut Random) {
     let _ = machine.try_entry_within(SPARE_INTERRUPT, Cycles(within));
 }
 
-/// The same before the next instruction has entered the pipeline.
+/// Tries out an interrupt before the next instruction has entered the pipeline.
 fn try_early_interrupt(machine: &mut Machine, random: &mut Random) {
     let next = machine.next_entry().0;
     if !machine.is_asleep() && machine.interrupt_blocker(SPARE_INTERRUPT).is_none() {

@@ -121,7 +121,7 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc")
 }
 
-/// The same program with FIQ, which the controller is configured for (GICC_CTLR.FIQEn): its vector is
+/// The program with FIQ instead of IRQ, which the controller is configured for (GICC_CTLR.FIQEn): its vector is
 /// the next one, and another bit masks it.
 static FAST: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let fast = |word: &u32| match *word {

@@ -109,7 +109,7 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/generic-ibex.toml")).expect("a soc")
 }
 
-/// The same soc with memories that have wait states.
+/// The soc with memories that have wait states.
 fn slow() -> Soc {
     let mut soc = soc();
     soc.memories[0].timing.wait_states = 2;

@@ -249,7 +249,7 @@ fn recorded_sessions_are_read_without_their_image() {
     assert!(stderr_of(&none).contains("not an rtmark recording"), "{}", stderr_of(&none));
 }
 
-/// The same session on a board that takes twice as long for everything: each count is doubled, and
+/// A session as it would be on a board that takes twice as long for everything: each count is doubled, and
 /// the sum is what it then is.
 fn twice_as_slow(session: &str) -> String {
     let slower = |line: &str| {

@@ -65,7 +65,7 @@ fn studied(condition: &str, more: &[&str]) -> (Tree, CommandResult) {
     studied_within(condition, "0.9", more)
 }
 
-/// The same where a ratio may be so large.
+/// What a study says whose condition is this, with another upper bound of its ratio.
 fn studied_within(condition: &str, band: &str, more: &[&str]) -> (Tree, CommandResult) {
     let tree = Tree::of(&["a.one"]);
     tree.image(&printing("a.one ok answer=42", true), PROBES);

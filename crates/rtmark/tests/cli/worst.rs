@@ -20,7 +20,7 @@ pub fn image(folder: &Path) {
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
 }
 
-/// The same with handlers for interrupts 8 and 9, of which the second is longer, and 100 times
+/// A program with handlers for interrupts 8 and 9, of which the second is longer, and 100 times
 /// two to the power of `doublings` rounds.
 fn image_of_two(folder: &Path, doublings: u16) {
     let mut code = vec![0xBF00; 16];

@@ -129,7 +129,7 @@ fn assert_rounds(core: CoreKind, text: &str, least: usize) {
 /// No more than any instruction takes here by itself, the others' results included: 16 registers,
 /// a division or VDIV, and the longest result.
 const MOST: u64 = 24;
-/// The same with a division in double precision, and a branch that was foreseen wrongly.
+/// The bound on a Cortex-M7, which includes a division in double precision and a mispredicted branch.
 const MOST_M7: u64 = 48;
 
 /// Counts instructions and the cycles of each.
