@@ -28,8 +28,7 @@ build:
 
 test:
 	@scripts/setup test
-	$(CARGO) test --workspace --no-fail-fast
-	$(CARGO) test --manifest-path firmware/Cargo.toml
+	@CARGO='$(CARGO)' scripts/test
 
 # After each change: formatting, lints, and the tests that need neither firmware nor QEMU, but for the slowest.
 quick:
