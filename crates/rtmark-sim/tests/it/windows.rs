@@ -276,3 +276,18 @@ fn returns_save_as_much_to_another_memory_as_to_their_own() {
         }
     }
 }
+
+#[test]
+fn the_core_goes_on_while_the_bus_writes_a_bit() {
+    let m3 = machine("cortex-m3", Buffer::On(8));
+    let data = [1, 1, 0x2200_0000 + 32 * 0x800, 0];
+    let cycles =
+        |body: &[u16]| window(m3.clone(), CODE + 0x10, body, 8 + 2 * body.len() as u32, data);
+    // str.w r5, [r6, #4]; adds r4, r4, r5. A CC2650.
+    let (bit, add) = ([0xF8C6, 0x5004], [0x1964]);
+    assert_eq!(cycles(&bit), 7);
+    assert_eq!(cycles(&[&bit[..], &add].concat()), 7);
+    assert_eq!(cycles(&[&add[..], &bit].concat()), 8);
+    assert_eq!(cycles(&[&bit[..], &bit].concat()), 12);
+    assert_eq!(cycles(&[&bit[..], &bit, &add].concat()), 12);
+}

@@ -45,7 +45,7 @@ pub(super) struct BusTransfer {
     pub waits: u8,
     /// Whether it is a write to the bit-band alias: a read, and a write in the last cycle.
     reads_first: bool,
-    /// Whether it is in the write buffer, so that no instruction waits for it.
+    /// Whether no instruction waits for it: it is in the write buffer, or the bus completes it.
     buffered: bool,
     /// Whether the data has been written although the data phase continues.
     written: bool,
@@ -246,6 +246,7 @@ impl Pipeline {
         }
         let arrived = if waiting.fetch { None } else { self.fetch_port.data.take() };
         let through = if waiting.data { None } else { self.data_port.data.take() };
+        let goes_on = waiting.data && self.goes_on_while_bit_is_written();
         if self.fetch_port.registered {
             self.fetch_port.registered =
                 kept || on_buses.writes_system && self.setup.follows(Rule::FetchBehindStore);
@@ -257,7 +258,7 @@ impl Pipeline {
             self.take_data(on_buses);
         }
         self.data_port.waits = waiting.data;
-        if through.is_some_and(|it| it.parts == 0 && !it.buffered) {
+        if goes_on || through.is_some_and(|it| it.parts == 0 && !it.buffered) {
             self.complete(decoding);
         }
         arrived.map_or(0, |fetch| fetch.wanted)
@@ -344,6 +345,16 @@ impl Pipeline {
             waiting.data = true;
         }
         waiting
+    }
+
+    /// Leaves the rest of a write to the bit-band alias to the bus if only the write is left of it.
+    /// Returns whether the instruction is complete with that.
+    fn goes_on_while_bit_is_written(&mut self) -> bool {
+        let follows = self.setup.follows(Rule::BitIsWrittenBehind);
+        let Some(data) = &mut self.data_port.data else { return false };
+        let is_read = follows && data.reads_first && data.waits == 0 && !data.buffered;
+        data.buffered |= is_read;
+        is_read
     }
 
     /// Determines whether the data port's address gets a bus.

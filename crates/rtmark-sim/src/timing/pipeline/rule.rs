@@ -119,6 +119,9 @@ rules! {
     /// Fetches wait for one idle cycle behind a converted access that no other access follows, like
     /// the one that IHI 0033, 3.3, recommends behind a locked transfer.
     ConvertedLingers: "idle cycle behind a converted access", "CC2650, CC2652";
+    /// While the bus writes the word of a bit that it has read and changed, the core goes on, as long as
+    /// it does not need the bus.
+    BitIsWrittenBehind: "bit written behind the core", "DDI 0337G, 12.10; CC2650, CC2652";
 }
 
 /// The rules that are left out of the model.
