@@ -24,6 +24,9 @@ const T1: u32 = 6;
 const A0: u32 = 10;
 const A1: u32 = 11;
 
+/// `slt x0, x0, x0`, which a Hazard3 executes as `h3.block`: it waits until another core unblocks it.
+const BLOCK_HINT: u32 = 0x0000_2033;
+
 /// The number of instructions between two records.
 const BLOCK: u32 = 12;
 /// The number of words in a record: all registers except x0.
@@ -113,7 +116,7 @@ impl Writer {
             _ if value < 0 => e::lui(d, self.random.word()),
             _ => e::auipc(d, self.random.word()),
         };
-        self.word(word);
+        self.word(if word == BLOCK_HINT { e::addi(0, 0, 0) } else { word });
     }
 
     fn access(&mut self) {
