@@ -125,6 +125,22 @@ fn a_profile_adds_up() {
 }
 
 #[test]
+fn an_images_footprint_matches_its_schema() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let schema = include_str!("../../../../docs/schema/footprint.schema.json");
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    Elf { code: &printing("hi", true), ..Elf::default() }.write(&folder.path().join("image.elf"));
+    for more in [&["--format=json"][..], &["--format=json", "--by=symbol"]] {
+        let arguments = ["footprint", "--image=a=image.elf", "--soc=stm32c031"];
+        let result = run_rtmark(folder.path(), &[&arguments, more].concat());
+        let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
+        let errors: Vec<_> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?} in {json:#}");
+    }
+}
+
+#[test]
 fn the_result_matches_its_schema() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let schema = include_str!("../../../../docs/schema/sim.schema.json");
