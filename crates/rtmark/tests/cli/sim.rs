@@ -294,6 +294,7 @@ fn damaged_files_are_reported_with_the_location() {
     let uf2 = to_uf2(&bytes);
     refused("short.uf2", &uf2[..500], &["block at offset 0x0", "500 bytes"]);
     refused("empty.bin", b"", &["nothing to load"]);
+    refused("image.srec", b"S0030000FC\n", &["S-records", "objcopy -I srec -O ihex"]);
 }
 
 #[test]
