@@ -1,7 +1,8 @@
 //! Budgets, and acknowledged regressions.
 
 use rtmark_model::{Key, Pattern};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::Measure;
 
@@ -34,7 +35,8 @@ use crate::Measure;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// The figures that are checked against budgets.
+    /// The figures that are checked against budgets; at least one.
+    #[serde(deserialize_with = "measures")]
     pub measures: Vec<Measure>,
     /// Budgets; the last one that matches a figure decides.
     #[serde(rename = "budget")]
@@ -63,6 +65,31 @@ fn match_all() -> Pattern {
     "*".parse().expect("a pattern")
 }
 
+fn measures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Measure>, D::Error> {
+    let measures = Vec::deserialize(deserializer)?;
+    if measures.is_empty() {
+        return Err(D::Error::custom("without a measure nothing is held against budgets"));
+    }
+    Ok(measures)
+}
+
+fn relative<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let relative = f64::deserialize(deserializer)?;
+    if !(0.0..=1e6).contains(&relative) {
+        let message = format!("relative = {relative:?} is not between 0 and 1 000 000");
+        return Err(D::Error::custom(message));
+    }
+    Ok(relative)
+}
+
+fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let reason = String::deserialize(deserializer)?;
+    if reason.trim().is_empty() {
+        return Err(D::Error::custom("an [[acknowledged]] without its reason"));
+    }
+    Ok(reason)
+}
+
 /// How much certain figures may grow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,7 +106,7 @@ pub struct Budget {
     /// The figure concerned; all if absent.
     pub measure: Option<Measure>,
     /// The allowed growth as a fraction: 0.02 is 2 %.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "relative")]
     pub relative: f64,
     /// The allowed growth in the series' basis; the same number of instructions is allowed too.
     #[serde(default)]
@@ -105,6 +132,7 @@ pub struct Acknowledged {
     /// The value up to which it is acknowledged.
     pub up_to: u64,
     /// The reason.
+    #[serde(deserialize_with = "reason")]
     pub reason: String,
 }
 
@@ -112,19 +140,10 @@ impl Policy {
     /// Parses a policy file.
     ///
     /// # Errors
-    /// When it is not TOML, has an unknown key or a negative budget; the message shows the line.
+    /// When it is not TOML, has an unknown key, a negative budget, no measure or an acknowledgement without
+    /// a reason; the message shows the line.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
-        let policy: Self = toml::from_str(text).map_err(Box::new)?;
-        let bad = |budget: &&Budget| !(0.0..=1e6).contains(&budget.relative);
-        if let Some(budget) = policy.budgets.iter().find(bad) {
-            let message = format!("relative = {} is not between 0 and 1 000 000", budget.relative);
-            return Err(PolicyError(Box::new(serde::de::Error::custom(message))));
-        }
-        if policy.acknowledged.iter().any(|entry| entry.reason.trim().is_empty()) {
-            let message = "an [[acknowledged]] without its reason";
-            return Err(PolicyError(Box::new(serde::de::Error::custom(message))));
-        }
-        Ok(policy)
+        Ok(toml::from_str(text).map_err(Box::new)?)
     }
 
     /// Returns the budget of a figure.

@@ -2,7 +2,7 @@
 //!
 //! A flag only prevents a row from being compared; its figures stay as they were printed.
 
-use rtmark_model::{Basis, FlagKind};
+use rtmark_model::{Basis, FlagKind, Summarised};
 
 use crate::Suite;
 use crate::log::Log;
@@ -68,6 +68,7 @@ fn check_row(row: &mut Row, section: &Section) {
     };
     let Some(summary) = row.summary().cloned() else { return };
     resolution_flags(row, typical, summary.resolution);
+    check_order(row, &summary);
     if min == Some(0.0) && typical > 0.0 && !matches!(row.suite, Suite::Cyclictest) {
         row.flag(FlagKind::CoarseClock, "its smallest sample took no time");
     }
@@ -98,6 +99,22 @@ fn check_row(row: &mut Row, section: &Section) {
     }
     if row.suite == Suite::RtosBenchmark && row.basis == Basis::Ns && typical > LONGEST_NS {
         row.flag(FlagKind::Implausible, "no call takes longer than ten seconds");
+    }
+}
+
+/// Flags figures of no sample, and a smallest sample, percentiles and a largest sample that do not increase.
+fn check_order(row: &mut Row, summary: &Summarised) {
+    if summary.count == Some(0) {
+        row.flag(FlagKind::Contradiction, "it has figures, but no sample");
+    }
+    let mut percentiles = summary.percentiles.clone();
+    percentiles.sort_by(|a, b| a.per_cent.total_cmp(&b.per_cent));
+    let between = percentiles.iter().map(|percentile| percentile.value);
+    let ordered: Vec<f64> = summary.min.into_iter().chain(between).chain(summary.max).collect();
+    // They may be rounded.
+    if ordered.windows(2).any(|pair| matches!(pair, [less, more] if *less > more + 1.0)) {
+        let why = "its smallest sample, percentiles and largest sample do not increase";
+        row.flag(FlagKind::Contradiction, why);
     }
 }
 
@@ -256,7 +273,7 @@ fn check_against_section(rows: &mut [Row]) {
 
 #[cfg(test)]
 mod tests {
-    use rtmark_model::Summarised;
+    use rtmark_model::Percentile;
 
     use super::*;
     use crate::row::Number;
@@ -305,6 +322,24 @@ mod tests {
         assert_eq!(alone_of(figures(13.1, 10.0, 12.0)), [FlagKind::Contradiction]);
         assert_eq!(alone_of(figures(10.0, 0.0, 12.0)), [FlagKind::CoarseClock]);
         assert_eq!(alone_of(figures(0.0, 0.0, 12.0)), [FlagKind::Zero], "and nothing more");
+    }
+
+    #[test]
+    fn figures_that_no_samples_have_are_flagged() {
+        let without_mean = |min, max| Summarised { mean: None, ..figures(0.0, min, max) };
+        assert_eq!(alone_of(without_mean(10.0, 12.0)), []);
+        assert_eq!(alone_of(without_mean(13.0, 12.0)), [], "rounded");
+        assert_eq!(alone_of(without_mean(14.0, 12.0)), [FlagKind::Contradiction]);
+        let percentiles = |values: [f64; 2]| {
+            let value = |(per_cent, value)| Percentile { per_cent, value };
+            let percentiles = [99.0, 50.0].into_iter().zip(values).map(value).collect();
+            alone_of(Summarised { percentiles, ..without_mean(10.0, 12.0) })
+        };
+        assert_eq!(percentiles([12.0, 10.0]), []);
+        assert_eq!(percentiles([10.0, 12.0]), [FlagKind::Contradiction], "99 % are below 50 %");
+        assert_eq!(percentiles([14.0, 11.0]), [FlagKind::Contradiction], "above the largest");
+        let empty = Summarised { count: Some(0), ..figures(11.0, 10.0, 12.0) };
+        assert_eq!(alone_of(empty), [FlagKind::Contradiction]);
     }
 
     #[test]

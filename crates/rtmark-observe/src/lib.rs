@@ -31,7 +31,7 @@
 //! machine.load(&image)?;
 //! let mut profile = Profile::new(&machine, image.symbols());
 //! machine.run_observed(Cycles(10_000), &mut profile);
-//! for function in profile.report(None).functions {
+//! for function in profile.report(&machine, None).functions {
 //!     println!("{:8} {}", function.exclusive_cycles, function.name);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use rtmark_model::Source;
-use rtmark_sim::{Instruction, Machine, Observer, Symbols};
+use rtmark_sim::{Instruction, Machine, Observer, Register, Symbols};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -114,8 +114,17 @@ impl<'a> Profile<'a> {
         self.places.entry((node.number() as u32, address)).or_default()
     }
 
-    /// Sums everything up.
-    pub fn report(&self, lines: Option<&Lines<'_>>) -> Report {
+    /// Sums everything up, at the end of the machine's run.
+    pub fn report(mut self, machine: &Machine, lines: Option<&Lines<'_>>) -> Report {
+        // What was not complete, such as the instruction by which the program exited.
+        let rest = self.elapsed(machine);
+        let current = || Some((self.calls.innermost()?, machine.register(Register::Pc)));
+        if rest > 0
+            && let Some((node, address)) = self.newest.or_else(current)
+        {
+            self.add(node, rest, 0);
+            self.place(node, address).add(rest, 0);
+        }
         let mut by_address: BTreeMap<u32, Cost> = BTreeMap::new();
         for ((_, address), cost) in &self.places {
             by_address.entry(*address).or_default().add(cost.cycles, cost.instructions);
@@ -254,5 +263,29 @@ impl Observer for Profile<'_> {
     fn returned(&mut self, machine: &Machine, exception: u16) {
         self.newest = None;
         self.calls.returned(machine, exception);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtmark_sim::{Cycles, Image, Soc, Stop};
+
+    use super::*;
+
+    #[test]
+    fn the_last_instructions_cycles_are_counted() {
+        let soc = include_str!("../../../socs/generic-hazard3.toml");
+        let soc = Soc::from_toml(soc).expect("a soc");
+        // li a0, 0x18; li a1, 0x20026; and the call of semihosting by which a program exits.
+        let words: [u32; 6] =
+            [0x0180_0513, 0x0002_05B7, 0x0265_8593, 0x01F0_1013, 0x0010_0073, 0x4070_5013];
+        let bytes = words.map(u32::to_le_bytes).concat();
+        let image = Image::from_bytes(&bytes, soc.vector_base()).expect("an image");
+        let mut machine = Machine::new(&soc);
+        machine.load(&image).expect("fits");
+        let mut profile = Profile::new(&machine, image.symbols());
+        let stop = machine.run_observed(Cycles(1_000), &mut profile);
+        assert!(matches!(stop, Stop::Exit { .. }), "{stop:?}");
+        assert_eq!(profile.report(&machine, None).cycles, machine.cycles().0);
     }
 }

@@ -71,7 +71,7 @@ impl Survey {
     fn finish(self, program: Program) -> Surveyed {
         let ((profile, recorder), touched) = self.watching;
         let to = self.machine.cycles().0;
-        let report = profile.report(program.lines);
+        let report = profile.report(&self.machine, program.lines);
         let mut folded: Vec<_> = report
             .folded
             .iter()

@@ -99,7 +99,12 @@ fn invalid_policies_are_rejected_with_their_line() {
     let error = refused("[[budget]]\nrelativ = 1\n");
     assert!(error.contains("line 2") && error.contains("relativ"), "{error}");
     assert!(refused("[[acknowledged]]\nscenario = 'a'\nup_to = 1\n").contains("reason"));
-    assert!(refused("[[budget]]\nrelative = -0.1\n").contains("-0.1"));
+    let error = refused("[[budget]]\nabsolute = 1\n[[budget]]\nrelative = -0.1\n");
+    assert!(error.contains("line 4") && error.contains("relative = -0.1 is not"), "{error}");
+    let error = refused("[[acknowledged]]\nscenario = 'a'\nup_to = 1\nreason = ' '\n");
+    assert!(error.contains("line 4") && error.contains("without its reason"), "{error}");
+    let error = refused("\nmeasures = []\n");
+    assert!(error.contains("line 2") && error.contains("nothing is held"), "{error}");
     assert!(refused("measures = ['mode']\n").contains("median"));
 }
 
@@ -124,7 +129,6 @@ fn each_figure_is_checked_against_its_budget() {
     assert_eq!(of(above), [Some(900)]);
     let refused = |text: &str| Policy::from_toml(text).is_err();
     assert!(!refused("[[budget]]\nrelative = 1e6\n") && refused("[[budget]]\nrelative = 1.1e6\n"));
-    assert!(refused("[[acknowledged]]\nscenario = 'a'\nup_to = 1\nreason = ' '\n"));
 }
 
 #[test]

@@ -20,6 +20,9 @@ const VERSION: u64 = 1;
 /// The number of samples that are kept of one series.
 const MAX_SAMPLES: u64 = 1 << 20;
 
+/// What a row without samples may state about those it was made of.
+const FIGURES: [&str; 9] = ["first", "min", "mean", "max", "sigma", "p50", "p90", "p99", "count"];
+
 const COLUMNS: &[&str] = &[
     "kernel",
     "version",
@@ -95,6 +98,14 @@ impl Fields {
         identity
     }
 
+    /// Refuses figures beside samples, from which they follow.
+    fn check_only_samples(&self) -> Result<(), String> {
+        match FIGURES.iter().find(|column| !self.get(column).is_empty()) {
+            Some(column) => Err(format!("has both samples and {column}: give one or the other")),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the row without its samples.
     fn row(&self, suite: Suite, line: u64) -> Result<(Row, f64), String> {
         let scenario = self.get("scenario");
@@ -145,6 +156,9 @@ impl Fields {
     fn stated_facts(&self, scenario: ScenarioId) -> Result<StatedFacts, String> {
         let clock = self.optional("clock_hz").map(|text| text.parse::<u32>());
         let clock = clock.transpose().map_err(|_| "clock_hz is not a 32-bit number".to_owned())?;
+        if clock == Some(0) {
+            return Err("clock_hz is 0; leave it out if the clock is not known".into());
+        }
         let span = match (self.optional("from"), self.optional("to")) {
             (Some(from), Some(to)) => Some(Span {
                 from,
@@ -219,8 +233,8 @@ fn cells(text: &str) -> Option<Vec<String>> {
 /// The kinds of first line of such a file.
 enum Header {
     Known(Vec<&'static str>),
-    /// A header with an unknown column.
-    Unknown(String),
+    /// A header with a column that is unknown or occurs twice, and what is wrong with it.
+    Refused(String),
     None,
 }
 
@@ -236,8 +250,15 @@ fn header(text: &str) -> Header {
     let mut columns = Vec::new();
     for name in names {
         match COLUMNS.iter().copied().find(|column| *column == name) {
+            Some(column) if columns.contains(&column) => {
+                return Header::Refused(format!("the column `{column}` occurs twice"));
+            }
             Some(column) => columns.push(column),
-            None => return Header::Unknown(name),
+            None => {
+                let shown: String = name.chars().take(40).collect();
+                let (shown, known) = (shown.escape_debug(), COLUMNS.join(", "));
+                return Header::Refused(format!("`{shown}` is not a column; these are: {known}"));
+            }
         }
     }
     Header::Known(columns)
@@ -254,15 +275,11 @@ impl Reader for Csv {
                 (self.header, self.skipped_columns) = (Some(columns), None);
                 return LineMatch::Consumed;
             }
-            Header::Unknown(name) => {
+            Header::Refused(problem) => {
                 self.end(log);
                 (self.header, self.skipped_columns) = (None, cells(text).map(|cells| cells.len()));
-                let known = COLUMNS.join(", ");
-                let what = format!(
-                    "a header of rtmark's CSV, whose rows are not read because `{}` is not a column; \
-                     these are: {known}",
-                    name.chars().take(40).collect::<String>().escape_debug()
-                );
+                let what =
+                    format!("a header of rtmark's CSV, whose rows are not read because {problem}");
                 log.report_dropped(line, &what);
                 return LineMatch::Consumed;
             }
@@ -292,7 +309,8 @@ impl Reader for Csv {
         let same = self.open.as_ref().is_some_and(|open| open.identity == fields.identity());
         if !same || value.is_none() {
             self.end(log);
-            match fields.row(Suite::Rtmark, line.number) {
+            let only_samples = value.as_ref().map_or(Ok(()), |_| fields.check_only_samples());
+            match only_samples.and_then(|()| fields.row(Suite::Rtmark, line.number)) {
                 Ok((row, _)) if value.is_none() => log.row(row),
                 Ok((row, scale)) => {
                     let identity = fields.identity();
@@ -416,7 +434,8 @@ impl<'a> Document<'a> {
                     found.texts.push((name, text.clone()));
                 }
             }
-            match found.row(Suite::Rtmark, number) {
+            let only_samples = samples.as_ref().map_or(Ok(()), |_| found.check_only_samples());
+            match only_samples.and_then(|()| found.row(Suite::Rtmark, number)) {
                 Ok((mut row, scale)) => {
                     if let Some(values) = samples {
                         let mut samples = Samples::new();

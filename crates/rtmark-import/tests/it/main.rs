@@ -1,5 +1,6 @@
 //! Well-formed logs, hostile logs, and logs of others.
 
+mod ambiguous;
 mod forms;
 mod hostile;
 mod reference;

@@ -235,6 +235,17 @@ pub enum ImageError {
     /// A part of the file is missing or contradicts another part.
     #[error("a damaged or truncated ELF file: {0}")]
     Damaged(String),
+    /// A raw binary that does not fit below the end of the address space.
+    #[error("a raw binary: {bytes} bytes from {base:#010x} on reach beyond the last address")]
+    TooHigh {
+        /// Its size.
+        bytes: usize,
+        /// Its first address.
+        base: u32,
+    },
+    /// Motorola S-records, which are not read.
+    #[error("S-records, which are not read")]
+    SRecords,
     /// It contains nothing to load.
     #[error("nothing to load: it contains no bytes for any memory")]
     Empty,
@@ -267,6 +278,7 @@ impl Image {
             ImageFormat::Elf => Self::from_elf(bytes),
             ImageFormat::IntelHex => Self::from_hex(bytes),
             ImageFormat::Uf2 => Self::from_uf2(bytes),
+            ImageFormat::Raw if raw::is_s_records(bytes) => Err(ImageError::SRecords),
             ImageFormat::Raw => Self::from_raw(bytes, raw_base),
         }
     }

@@ -8,6 +8,7 @@ use super::peripheral::{PeripheralKind, PeripheralRegister};
 use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
 
 mod clock_tree;
+mod peripherals;
 mod registers;
 
 /// The ranges in which chips may have registers of their own: units on the private peripheral bus after
@@ -95,6 +96,11 @@ fn outside_system_space(
     )
 }
 
+/// Returns what is wrong with a name that two entries have, one of which would never be found.
+fn another_name(subject: &str, name: &str) -> String {
+    format!("{subject} {name}: an earlier {subject} has that name; give this one another")
+}
+
 /// Returns whether a field fits into a word.
 fn is_field(bit: u8, width: u8) -> bool {
     width >= 1 && u16::from(bit) + u16::from(width) <= 32
@@ -146,9 +152,10 @@ impl Soc {
         }
         let (most_interrupts, priority_bits) = match self.core {
             CoreKind::CortexM0 | CoreKind::CortexM0Plus => (32, 2..=2),
-            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
-            // DDI 0489, 1.2: 3 to 8 bits.
-            CoreKind::CortexM7 => (240, 3..=8),
+            // DDI 0337 and DDI 0439, NVIC: 3 to 8 bits. DDI 0489, 1.2: the same.
+            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F | CoreKind::CortexM7 => {
+                (240, 3..=8)
+            }
             // Chips may have 480, but the 240 that this NVIC keeps in four words are enough for all known
             // socs.
             CoreKind::CortexM33 => (240, 3..=8),
@@ -203,6 +210,7 @@ impl Soc {
             );
         }
         let mut taken = Vec::new();
+        self.check_vectors()?;
         self.check_memories(&mut taken)?;
         self.check_peripherals(&mut taken)?;
         self.check_clock_tree()?;
@@ -254,6 +262,18 @@ impl Soc {
         Ok(())
     }
 
+    /// Refuses a vector table where the core cannot have one (VTOR: DDI 0403, B3.2.5).
+    fn check_vectors(&self) -> Checked {
+        let unit = if self.core.is_cortex_m() { 128 } else { 4 };
+        match self.vectors {
+            Some(vectors) if !vectors.is_multiple_of(unit) => refuse(
+                &[KeyStep::Key("vectors")],
+                format!("vectors = {vectors:#010x} is not a multiple of {unit}"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
     fn check_revision(&self) -> Checked {
         let known = Revision::range(self.core);
         match self.revision.filter(|revision| !known.contains(revision)) {
@@ -275,6 +295,9 @@ impl Soc {
         for (at, memory) in self.memories.iter().enumerate() {
             let name = memory.name.as_str();
             let path = |key| [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key(key)];
+            if self.memories[..at].iter().any(|other| other.name == name) {
+                return refuse(&path("name"), another_name("memory", name));
+            }
             if memory.size == 0 || memory.size % 4 != 0 {
                 return refuse(
                     &path("size"),
@@ -392,7 +415,25 @@ impl Soc {
                 ),
             );
         }
-        let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
+        let MemoryTiming { cache_lines: lines, cache_ways: ways, .. } = memory.timing;
+        if lines == 0 && ways != plain.cache_ways {
+            return refuse(
+                &timing("cache_ways"),
+                format!(
+                    "memory {name}: cache_ways = {ways} without cache_lines: there is no cache"
+                ),
+            );
+        }
+        let (instructions, data) = (memory.timing.instruction_lines, memory.timing.data_lines);
+        if lines > 0 && (instructions > 0 || data > 0) {
+            return refuse(
+                &timing("cache_lines"),
+                format!(
+                    "memory {name}: give cache_lines for one cache, or instruction_lines and \
+                     data_lines for two, not both"
+                ),
+            );
+        }
         if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
             return refuse(
                 &timing("cache_lines"),
@@ -433,6 +474,9 @@ impl Soc {
         for (at, peripheral) in self.peripherals.iter().enumerate() {
             let name = peripheral.name.as_str();
             let path = |key| [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key(key)];
+            if self.peripherals[..at].iter().any(|other| other.name == name) {
+                return refuse(&path("name"), another_name("peripheral", name));
+            }
             let extent = peripheral.extent();
             if extent == 0 || extent % 4 != 0 || extent > 0x10_0000 {
                 return refuse(
@@ -476,12 +520,6 @@ impl Soc {
                     ),
                 );
             }
-            if !matches!(peripheral.counter_bits, None | Some(16 | 24 | 32)) {
-                return refuse(
-                    &path("counter_bits"),
-                    format!("peripheral {name}: counter_bits is 16, 24 or 32"),
-                );
-            }
             if peripheral.io_port && self.core != CoreKind::CortexM0Plus {
                 return refuse(
                     &path("io_port"),
@@ -494,21 +532,7 @@ impl Soc {
                     format!("peripheral {name}: its kind has a model beside Cortex-M cores only"),
                 );
             }
-            if peripheral.kind != PeripheralKind::Registers && !peripheral.registers.is_empty() {
-                return refuse(
-                    &path("register"),
-                    format!(
-                        "peripheral {name}: [[peripheral.register]] is for kind = \"registers\"; \
-                         other kinds know their own"
-                    ),
-                );
-            }
-            if peripheral.kind != PeripheralKind::Registers && peripheral.nonvolatile {
-                return refuse(
-                    &path("nonvolatile"),
-                    format!("peripheral {name}: nonvolatile is for kind = \"registers\""),
-                );
-            }
+            peripherals::check_options(peripheral, path)?;
             registers::check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {

@@ -194,7 +194,8 @@ impl Frequency {
 
     /// Returns it in hertz, rounded to the nearest.
     const fn hertz(self) -> u128 {
-        (self.numerator + self.denominator / 2) / self.denominator
+        let rest = self.numerator % self.denominator;
+        self.numerator / self.denominator + (rest >= self.denominator - rest) as u128
     }
 }
 

@@ -371,6 +371,7 @@ mod tests {
                 .contains("expected one of cortex-m0, cortex-m0plus")
         );
         assert!(refusal("interrupts = 32", "interrupts = 33").contains("1 to 32"));
+        assert!(refusal("interrupts", "vectors = 0x40\ninterrupts").contains("line 5: vectors"));
         let of_revision = |text| refusal("interrupts", &format!("revision = '{text}'\ninterrupts"));
         assert!(of_revision("2p1").contains("not of the form rNpM"));
         assert!(of_revision("2p1").contains("line 5"));
@@ -405,6 +406,34 @@ mod tests {
                 "size = 64",
                 "size = 64\ntiming = { line_bytes = 8, line_buffer = false }",
                 "memory RAM: line_bytes = 8 without a line buffer",
+            ),
+            (
+                "size = 64",
+                "size = 64\ntiming = { line_bytes = 16, cache_ways = 2 }",
+                "line 12: memory RAM: cache_ways = 2 without cache_lines",
+            ),
+            (
+                "size = 64",
+                "size = 64\ntiming = { line_bytes = 16, cache_lines = 8, data_lines = 8 }",
+                "not both",
+            ),
+            (
+                "[[peripheral]]",
+                "[[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0x20000000\nsize = 64\n[[peripheral]]",
+                "line 13: memory RAM: an earlier memory has that name",
+            ),
+            (
+                "[[peripheral]]",
+                "[[peripheral]]\nname = 'RCC'\nkind = 'pl011'\nbase = 0x40001000\n[[peripheral]]",
+                "line 17: peripheral RCC: an earlier peripheral has that name",
+            ),
+            ("base = 0x40000000", "base = 0x40000000\nirq = 3", "raises no interrupts"),
+            ("base = 0x40000000", "base = 0x40000000\nfifo = 3", "line 16: peripheral RCC: fifo"),
+            ("base = 0x40000000", "base = 0x40000000\ncounter_bits = 16", "stm32-timer"),
+            (
+                "base = 0x40000000",
+                "base = 0x40000000\nslow_read = { offset = 0x1000, cycles = 2 }",
+                "slow_read: offset 0x1000 is not a multiple of 4 below 0x1000",
             ),
             ("base = 0x40000000", "base = 0x20", "line 15: peripheral RCC: 0x00000020"),
             ("base = 0x40000000", "base = 0x40000000\nirq = 32", "line 16: peripheral RCC: no int"),

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use super::check::EXTI_LINES;
+
 /// The peripherals that the simulator can model.
 ///
 /// The numbers in `irq` are the chip's interrupts for the outputs named here, in this order; outputs
@@ -207,6 +209,38 @@ impl PeripheralKind {
             self,
             Self::NrfUarte | Self::NrfUart | Self::NrfGpio | Self::NrfGpiote | Self::NrfPpi
         )
+    }
+
+    /// Returns the number of interrupts that it can raise.
+    pub const fn outputs(self) -> usize {
+        match self {
+            Self::Registers
+            | Self::NrfGpio
+            | Self::NrfPpi
+            | Self::Rp2040Sio
+            | Self::RiscvClint
+            | Self::Rp2350RiscvTimer
+            | Self::Pl390 => 0,
+            Self::Pl011
+            | Self::CmsdkTimer
+            | Self::Stm32UsartV1
+            | Self::Stm32UsartV2
+            | Self::Stm32Lpuart
+            | Self::NrfUarte
+            | Self::NrfUart
+            | Self::NrfTimer
+            | Self::NrfRtc
+            | Self::NrfClock
+            | Self::NrfEgu
+            | Self::NrfGpiote
+            | Self::Rp2040IoBank
+            | Self::Rp2350IoBank
+            | Self::CadenceUart => 1,
+            Self::Stm32Timer => 2,
+            Self::CmsdkDualTimer | Self::CadenceTtc => 3,
+            Self::CmsdkUart | Self::Rp2040Timer | Self::Rp2350Timer => 4,
+            Self::Stm32ExtiV1 | Self::Stm32ExtiV2 => EXTI_LINES as usize,
+        }
     }
 
     /// Returns whether it is part of the core beside it, which implements it itself.

@@ -136,7 +136,7 @@ struct OfImage {
     /// The stacks of the run.
     stacks: Vec<StackUse>,
     /// With --by: what the flash and RAM belong to, the largest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<PartOfImage>,
 }
 

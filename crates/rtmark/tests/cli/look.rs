@@ -16,6 +16,11 @@ fn sim(folder: &Path, code: &[u16], more: &[&str]) -> CommandResult {
     run_rtmark(folder, &[&["sim", &path, "--soc", "stm32c031"], more].concat())
 }
 
+fn validator(schema: &str) -> jsonschema::Validator {
+    let schema = serde_json::from_str(schema).expect("JSON");
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
 /// `movs r0, #3; bl f; bl f; b .; f: push {lr}; bl g; subs r0, #1; pop {pc}; g: bx lr`
 const CALLS: &[u16] = &[
     0x2003, 0xF000, 0xF803, 0xF000, 0xF801, 0xE7FE, 0xB500, 0xF000, 0xF802, 0x3801, 0xBD00, 0x4770,
@@ -125,11 +130,23 @@ fn a_profile_adds_up() {
 }
 
 #[test]
+fn an_images_footprint_matches_its_schema() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let validator = validator(include_str!("../../../../docs/schema/footprint.schema.json"));
+    Elf { code: &printing("hi", true), ..Elf::default() }.write(&folder.path().join("image.elf"));
+    for more in [&["--format=json"][..], &["--format=json", "--by=symbol"]] {
+        let arguments = ["footprint", "--image=a=image.elf", "--soc=stm32c031"];
+        let result = run_rtmark(folder.path(), &[&arguments, more].concat());
+        let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
+        let errors: Vec<_> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?} in {json:#}");
+    }
+}
+
+#[test]
 fn the_result_matches_its_schema() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let schema = include_str!("../../../../docs/schema/sim.schema.json");
-    let schema: Value = serde_json::from_str(schema).expect("JSON");
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let validator = validator(include_str!("../../../../docs/schema/sim.schema.json"));
     let runs: [&[&str]; 3] = [
         &["--format=json"],
         &["--format=json", "--profile", "--dump=0x20000000:8"],

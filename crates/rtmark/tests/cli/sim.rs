@@ -145,7 +145,9 @@ fn failed_programs_are_reported() {
     let refused = |code, exit, words: &[&str]| {
         scratch.run_code(code, &["--max-cycles", "100000"]).assert_error(exit, words);
     };
-    refused(UNDEFINED, 11, &["0x08000040", "start"]);
+    refused(UNDEFINED, 11, &["0x08000040", "start", "--deliver-faults"]);
+    // cpsid i; svc #0
+    refused(&[0xB672, 0xDF00], 11, &["0x08000042", "PRIMASK", "--deliver-faults"]);
     refused(BAD_LOAD, 11, &["0x08000044", "start", "0x60000000"]);
     refused(BREAKPOINT, 11, &["breakpoint", "0x08000040 (start)"]);
     refused(LOCKUP, 11, &["lockup", "handling exception 2"]);
@@ -294,6 +296,7 @@ fn damaged_files_are_reported_with_the_location() {
     let uf2 = to_uf2(&bytes);
     refused("short.uf2", &uf2[..500], &["block at offset 0x0", "500 bytes"]);
     refused("empty.bin", b"", &["nothing to load"]);
+    refused("image.srec", b"S0030000FC\n", &["S-records", "objcopy -I srec -O ihex"]);
 }
 
 #[test]

@@ -83,7 +83,15 @@ pub fn hint(end: &End) -> Option<&'static str> {
             "the core's documentation lists its control registers (Hazard3: RP2350 datasheet, 3.8.9; \
              Ibex: its Reference Guide); user mode may at most read counters",
         ),
-        Ending::Fault(_) | Ending::Lockup(_) => {
+        Ending::Fault(report) if report.kind == FaultKind::SupervisorCall => Some(
+            "SVCall must be more urgent than what executes: no mask (PRIMASK, FAULTMASK, BASEPRI) may hold \
+             it back, and no handler be as urgent; --deliver-faults runs the program's own fault handler",
+        ),
+        Ending::Fault(_) => Some(
+            "look up the source line with addr2line, and check what it accesses; --deliver-faults runs \
+             the program's own fault handler",
+        ),
+        Ending::Lockup(_) => {
             Some("look up the source line with addr2line, and check what it accesses")
         }
         Ending::Breakpoint(_) => {

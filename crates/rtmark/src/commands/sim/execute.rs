@@ -239,7 +239,7 @@ impl Arguments {
         }
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
-        let results = self.finish(observers, image, bytes)?;
+        let results = self.finish(observers, &session.machine, image, bytes)?;
         let mut notes: Vec<String> =
             [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
         let clock = session.clock();

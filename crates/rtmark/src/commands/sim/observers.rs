@@ -210,6 +210,7 @@ impl Arguments {
     pub(super) fn finish(
         &self,
         observers: Observers<'_>,
+        machine: &Machine,
         image: &Image,
         file_bytes: &[u8],
     ) -> Result<ObserverResults, CliError> {
@@ -237,7 +238,7 @@ impl Arguments {
         let Some(profile) = observers.profile else {
             return Ok(ObserverResults { profile: None, masked, missed });
         };
-        let report = profile.report(lines.as_ref());
+        let report = profile.report(machine, lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
             let mut text = report.folded.join("\n");
             text.push('\n');

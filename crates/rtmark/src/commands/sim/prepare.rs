@@ -184,6 +184,10 @@ impl Arguments {
                 ImageError::OtherMachine(_) => {
                     "build for a core that rtmark simulates (`rtmark list cores`), such as with arm-none-eabi-gcc"
                 }
+                ImageError::TooHigh { .. } => "give the address of its first byte with --base",
+                ImageError::SRecords => {
+                    "convert them: arm-none-eabi-objcopy -I srec -O ihex FILE image.hex"
+                }
                 ImageError::Empty => "give an ELF file, Intel HEX, UF2 or raw binary that is not empty",
                 ImageError::Hex { .. } | ImageError::Uf2 { .. } => {
                     "create the file again, and copy it completely"

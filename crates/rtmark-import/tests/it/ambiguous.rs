@@ -1,0 +1,34 @@
+//! Files in rtmark's own forms that say one thing in two ways: none of them is silently preferred.
+
+use rtmark_import::{Options, import};
+use rtmark_model::Catalogue;
+
+/// Returns the first warning about a file of which nothing can be read.
+fn warning(text: &str) -> String {
+    let imported = import(text.as_bytes(), "x", &Catalogue::default(), &Options::default());
+    let imported = imported.expect("a log");
+    assert!(imported.answers.is_empty(), "{text}: {:?}", imported.answers);
+    imported.warnings.first().unwrap_or_else(|| panic!("no warning: {text}")).message.clone()
+}
+
+#[test]
+fn a_column_that_occurs_twice_is_refused() {
+    let said = warning("scenario,unit,value,value\nthread.yield,cycles,5,6\n");
+    assert!(said.contains("the column `value` occurs twice"), "{said}");
+}
+
+#[test]
+fn samples_beside_figures_are_refused() {
+    let csv = warning("scenario,unit,value,mean\nthread.yield,cycles,5,44\n");
+    assert!(csv.contains("has both samples and mean: give one or the other"), "{csv}");
+    let json = warning(
+        r#"{"rtmark_import":1,"rows":[{"scenario":"a.b","unit":"ns","samples":[5],"min":9}]}"#,
+    );
+    assert!(json.contains("has both samples and min"), "{json}");
+}
+
+#[test]
+fn a_clock_of_zero_is_refused() {
+    let said = warning("scenario,unit,value,clock_hz\nthread.yield,ns,5,0\n");
+    assert!(said.contains("clock_hz is 0; leave it out if the clock is not known"), "{said}");
+}

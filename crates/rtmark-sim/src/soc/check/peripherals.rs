@@ -1,0 +1,48 @@
+//! The constraints on the keys of a peripheral that only some kinds have.
+
+use super::{Checked, KeyStep, refuse};
+use crate::soc::peripheral::{Peripheral, PeripheralKind};
+
+/// Refuses keys that would have no effect, because the peripheral's kind does not look at them.
+pub(super) fn check_options(
+    peripheral: &Peripheral,
+    path: impl Fn(&'static str) -> [KeyStep; 3],
+) -> Checked {
+    use PeripheralKind::{Pl011, Registers, Stm32Timer};
+    let Peripheral { name, kind, .. } = peripheral;
+    let outputs = kind.outputs();
+    if peripheral.irq.len() > outputs {
+        let has = match outputs {
+            0 => "its kind raises no interrupts".to_owned(),
+            1 => "its kind has one interrupt".to_owned(),
+            several => format!("its kind has {several} interrupts"),
+        };
+        let message = format!("peripheral {name}: {} in irq: {has}", peripheral.irq.len());
+        return refuse(&path("irq"), message);
+    }
+    let wrong = if peripheral.counter_bits.is_some() && *kind != Stm32Timer {
+        ("counter_bits", "counter_bits is for kind = \"stm32-timer\"".to_owned())
+    } else if !matches!(peripheral.counter_bits, None | Some(16 | 24 | 32)) {
+        ("counter_bits", "counter_bits is 16, 24 or 32".to_owned())
+    } else if peripheral.fifo.is_some() && *kind != Pl011 {
+        ("fifo", "fifo is for kind = \"pl011\"".to_owned())
+    } else if *kind != Registers && peripheral.nonvolatile {
+        ("nonvolatile", "nonvolatile is for kind = \"registers\"".to_owned())
+    } else if *kind != Registers && peripheral.like.is_some() {
+        ("like", "like is for kind = \"registers\"".to_owned())
+    } else if *kind != Registers && !peripheral.registers.is_empty() {
+        let message =
+            "[[peripheral.register]] is for kind = \"registers\"; other kinds know their own";
+        ("register", message.to_owned())
+    } else if let Some(slow) = peripheral.slow_read
+        && (!slow.offset.is_multiple_of(4) || slow.offset >= peripheral.extent())
+    {
+        let (offset, extent) = (slow.offset, peripheral.extent());
+        let message =
+            format!("slow_read: offset {offset:#x} is not a multiple of 4 below {extent:#x}");
+        ("slow_read", message)
+    } else {
+        return Ok(());
+    };
+    refuse(&path(wrong.0), format!("peripheral {name}: {}", wrong.1))
+}
