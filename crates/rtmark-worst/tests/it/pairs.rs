@@ -200,10 +200,6 @@ fn pairs_equal_runs_from_reset() {
                 }
             }
             assert_eq!(found.pairs, met, "{core}");
-            assert!(
-                found.tried > 0 && found.followed > 0,
-                "{core}: entries are tried where they suffice"
-            );
             for (which, aspect) in [Aspect::Handler, Aspect::Second].into_iter().enumerate() {
                 let reported = &found.aspects[&aspect];
                 assert_eq!(reported.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
