@@ -452,7 +452,9 @@ fn a_devices_interrupt_waits_no_longer_than_one_from_outside() {
         include_str!("../../../../socs/mps2-an386.toml"),
     ];
     for text in texts {
-        let soc = small(&Soc::from_toml(text).expect("a soc"));
+        // Its code is in a RAM; here a program is there at reset.
+        let text = text.replacen("kind = \"ram\"", "kind = \"flash\"", 1);
+        let soc = small(&Soc::from_toml(&text).expect("a soc"));
         for count in 40..72 {
             let (pends, handler) = timed(&soc, count, None);
             assert_eq!(timed(&soc, count, Some(pends)), (pends, handler), "{} {count}", soc.name);
