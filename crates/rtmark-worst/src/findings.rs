@@ -460,4 +460,97 @@ mod tests {
             }
         }
     }
+    /// A hundred points: ninety of 10 cycles, nine of 20, one of 50.
+    fn hundred() -> Latencies {
+        let counts = BTreeMap::from([(10, 90), (20, 9), (50, 1)]);
+        Latencies { counts, ..Latencies::default() }
+    }
+
+    #[test]
+    fn quantiles_are_values_of_the_sorted_points() {
+        let found = hundred();
+        // The value at place ceil(100 part) of the sorted points, counted from one.
+        for (part, value) in
+            [(0.0, 10), (0.5, 10), (0.9, 10), (0.901, 20), (0.99, 20), (0.991, 50), (1.0, 50)]
+        {
+            assert_eq!(found.quantile(part), Some(value), "{part}");
+        }
+        assert_eq!((found.points(), found.least()), (100, Some(10)));
+        let mean = found.mean().expect("it has points");
+        assert!((mean - 11.3).abs() < 1e-12, "(900 + 180 + 50) / 100, not {mean}");
+    }
+
+    #[test]
+    fn the_chance_of_meeting_the_worst_is_that_of_one_hit_among_independent_draws() {
+        let chance = |draws| hundred().chance_of_worst(draws).expect("it has points");
+        // 1 - 0.99^n
+        for (draws, expected) in [(1, 0.01), (2, 0.0199), (100, 0.633_967_658_726_77)] {
+            assert!((chance(draws) - expected).abs() < 1e-12, "{draws}: {}", chance(draws));
+        }
+    }
+
+    #[test]
+    fn no_points_have_no_distribution() {
+        let none = Latencies::default();
+        assert_eq!((none.points(), none.least(), none.quantile(0.5)), (0, None, None));
+        assert_eq!((none.mean(), none.chance_of_worst(1), none.worst()), (None, None, None));
+        let mut findings = Findings::default();
+        findings.aspects.insert(Aspect::Task, Latencies { missing: 1, ..none });
+        findings.aspects.insert(Aspect::Handler, hundred());
+        assert_eq!(findings.aspect(Aspect::Task), None);
+        assert_eq!(findings.aspect(Aspect::Handler), Some(&hundred()));
+    }
+
+    #[test]
+    fn worst_places_are_the_worst_first_and_the_earliest_among_equals() {
+        let mut found = Latencies::default();
+        for (pc, cycles, point) in
+            [(0x10, 7, 30), (0x10, 9, 50), (0x10, 9, 40), (0x20, 12, 90), (0x30, 9, 10)]
+        {
+            found.case(pc, Case::new(cycles, point));
+        }
+        let expected = [(0x20, (12, 90)), (0x30, (9, 10)), (0x10, (9, 40))];
+        let expected = expected.map(|(pc, (cycles, point))| (pc, Case::new(cycles, point)));
+        assert_eq!(found.worst_places(), expected);
+        assert_eq!(found.worst(), Some(expected[0].1));
+        found.cases.remove(&0x20);
+        assert_eq!(found.worst(), Some(expected[1].1));
+    }
+
+    #[test]
+    fn distributions_of_parts_add_up_in_any_order() {
+        let late = Some(Unserved::Late);
+        let mut one = Latencies::default();
+        one.count(10, 3, 0);
+        one.count(14, 1, 1);
+        one.miss(70, 2, late);
+        let mut other = Latencies::default();
+        other.count(10, 4, 1);
+        other.miss(30, 5, late);
+        other.miss(90, 1, Some(Unserved::Ended(None)));
+        let mut joined = one.clone();
+        joined.absorb(other.clone());
+        other.absorb(one);
+        assert_eq!(joined, other);
+        assert_eq!(joined.counts, BTreeMap::from([(10, 7), (14, 1)]));
+        let unserved = [(Unserved::Ended(None), 1), (Unserved::Late, 7)];
+        assert_eq!(joined.unserved, BTreeMap::from(unserved));
+        assert_eq!((joined.missing, joined.first_missing), (8, Some(30)));
+        let slices = [(0, (10, 10)), (1, (10, 14))];
+        let slices = slices.map(|(at, (least, most))| (at, Slice { least, most }));
+        assert_eq!(joined.slices, BTreeMap::from(slices));
+    }
+
+    #[test]
+    fn failures_of_parts_keep_the_first_and_count_all() {
+        let mut findings = Findings::default();
+        for (point, points, status) in [(50, 2, 2), (30, 1, 1), (40, 4, 3)] {
+            let failure = Failure { verdict: Verdict::Status(status), point, points };
+            let mut part = Findings { checked: points, ..Findings::default() };
+            part.failures.insert(0x10, failure);
+            findings.absorb(part);
+        }
+        let first = Failure { verdict: Verdict::Status(1), point: 30, points: 7 };
+        assert_eq!((findings.checked, &findings.failures[&0x10]), (7, &first));
+    }
 }

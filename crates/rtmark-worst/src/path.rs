@@ -385,11 +385,6 @@ impl Path {
         Some(machine.interrupt_priority(self.line.interrupt)).filter(|later| *later != first)
     }
 
-    /// Tells whether a window contains a cycle.
-    pub fn covers(&self, cycle: u64) -> bool {
-        self.question.windows.iter().any(|window| window.from < cycle && cycle <= window.to)
-    }
-
     /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.pieces.len()

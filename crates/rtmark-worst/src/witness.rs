@@ -35,6 +35,8 @@ pub struct WitnessStep {
     pub moment: Moment,
     /// What holds the interrupt back at this moment, if it is pending and held.
     pub held: Option<Blocker>,
+    /// The cycle at the end of the step's instruction, if the interrupt is free from then on.
+    pub freed: Option<u64>,
 }
 
 /// The record of a point that was run again.
@@ -75,7 +77,7 @@ impl Recorder {
             self.steps.clear();
         }
         if self.steps.len() < MAX_STEPS {
-            self.steps.push(WitnessStep { cycle, moment, held: held.map(merged) });
+            self.steps.push(WitnessStep { cycle, moment, held: held.map(merged), freed: None });
         }
     }
 }
@@ -94,7 +96,18 @@ impl Observer for Recorder {
         self.note(machine, Moment::Slept);
     }
 
-    fn executed(&mut self, _: &Machine, _: &Instruction) {}
+    fn executed(&mut self, machine: &Machine, _: &Instruction) {
+        // The entry that may follow is no instruction, and has no step of its own.
+        if let Some(last) = self.steps.last_mut()
+            && last.held.is_some()
+            && last.freed.is_none()
+            && machine.interrupt_blocker(self.interrupt).is_none()
+        {
+            let mut ahead = machine.clone();
+            ahead.settle();
+            last.freed = Some(ahead.cycles().0);
+        }
+    }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.entered |= exception == self.interrupt.exception();
@@ -200,12 +213,15 @@ impl Witness {
             // The last steps may be later than the moment in question: if the handler's code has to be
             // waited for, the instruction after its first one is recorded as well, and so is its return
             // if it has no other instruction.
-            let end = end.min(self.served).max(self.point);
-            let cycles = end.saturating_sub(step.cycle.max(self.point));
-            match blockers.iter_mut().find(|(held, _)| *held == step.held) {
-                _ if cycles == 0 => {}
-                Some((_, sum)) => *sum += cycles,
-                None => blockers.push((step.held, cycles)),
+            let [begin, end] =
+                [step.cycle, end].map(|cycle| cycle.min(self.served).max(self.point));
+            let freed = step.freed.unwrap_or(end).clamp(begin, end);
+            for (held, cycles) in [(step.held, freed - begin), (None, end - freed)] {
+                match blockers.iter_mut().find(|(known, _)| *known == held) {
+                    _ if cycles == 0 => {}
+                    Some((_, sum)) => *sum += cycles,
+                    None => blockers.push((held, cycles)),
+                }
             }
         }
         blockers

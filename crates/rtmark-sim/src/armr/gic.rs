@@ -29,6 +29,8 @@ pub const FIRST_EXTERNAL: u16 = 16;
 /// The words of a bitmap with one bit for each interrupt.
 const WORDS: usize = 8;
 const MAX_INTERRUPTS: usize = 32 * WORDS;
+/// The words of a bitmap with two bits for each interrupt.
+const EDGE_WORDS: usize = 2 * WORDS;
 /// The value that an acknowledgement reads when nothing is pending.
 const SPURIOUS: u32 = 1023;
 /// The value that it reads when the pending interrupt is of group 1 and only group 0 was asked for
@@ -74,7 +76,7 @@ pub struct Gic {
     levels: [u32; WORDS],
     active: [u32; WORDS],
     /// Two bits for each interrupt, of which the upper one selects edge-triggering.
-    edges: [u32; WORDS],
+    edges: [u32; EDGE_WORDS],
     priorities: Vec<u8>,
     targets: Vec<u8>,
     /// Interrupts acknowledged and not yet ended, the latest last.
@@ -85,6 +87,11 @@ pub struct Gic {
 
 const fn bit(id: u16) -> (usize, u32) {
     (id as usize / 32, 1 << (id % 32))
+}
+
+/// Returns the index of a configuration register (GICD_ICFGR) at an offset.
+const fn edge_word(offset: u32) -> usize {
+    (offset as usize & 0xFC) / 4 % EDGE_WORDS
 }
 
 impl Gic {
@@ -105,7 +112,7 @@ impl Gic {
             latched: [0; WORDS],
             levels: [0; WORDS],
             active: [0; WORDS],
-            edges: [0; WORDS],
+            edges: [0; EDGE_WORDS],
             priorities: vec![0; MAX_INTERRUPTS],
             targets: vec![0; MAX_INTERRUPTS],
             running: Vec::new(),
@@ -137,7 +144,7 @@ impl Gic {
     }
 
     const fn is_edge(&self, id: u16) -> bool {
-        let word = self.edges[(id as usize / 16) % WORDS];
+        let word = self.edges[(id as usize / 16) % EDGE_WORDS];
         id < 16 || word >> (id % 16 * 2 + 1) & 1 == 1
     }
 
@@ -287,8 +294,8 @@ impl Gic {
     }
 
     fn end(&mut self, id: u16) {
-        let (word, bit) = bit(id & 0x3FF);
-        if let Some(at) = self.running.iter().rposition(|running| *running == id & 0x3FF) {
+        let (word, bit) = bit(id);
+        if let Some(at) = self.running.iter().rposition(|running| *running == id) {
             self.running.remove(at);
             self.active[word] &= !bit;
         }
@@ -312,7 +319,7 @@ impl Gic {
             0x300..=0x37C => self.active[word],
             0x400..=0x7FC => bytes(&self.priorities),
             0x800..=0xBFC => bytes(&self.targets),
-            0xC00..=0xCFC => self.edges[(offset as usize & 0xFC) / 4 % WORDS],
+            0xC00..=0xCFC => self.edges[edge_word(offset)],
             0x1000 => self.interface,
             0x1004 => self.mask.into(),
             0x1008 => self.binary_points[0].into(),
@@ -345,7 +352,7 @@ impl Gic {
             }
             0x800..=0xBFC => write_bytes(&mut self.targets, offset, value, mask, 0xFF),
             0xC00..=0xCFC => {
-                let word = (offset as usize & 0xFC) / 4 % WORDS;
+                let word = edge_word(offset);
                 self.edges[word] = self.edges[word] & !mask | value;
             }
             0xF00 => {
@@ -375,130 +382,4 @@ fn write_bytes(bytes: &mut [u8], offset: u32, value: u32, mask: u32, bits: u8) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn gic() -> Gic {
-        let soc = Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc");
-        let mut gic = Gic::of(&soc).expect("it has one");
-        gic.write(0, 1, u32::MAX);
-        gic.write(0x1000, 1, u32::MAX);
-        gic.write(0x1004, 0xFF, u32::MAX);
-        gic
-    }
-
-    #[test]
-    fn the_most_urgent_interrupt_is_acknowledged_first() {
-        let mut gic = gic();
-        assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20) && gic.arm(41, 0x20));
-        for id in [68, 41, 40] {
-            gic.pend(id);
-        }
-        assert_eq!(gic.read(0x100C), 40);
-        // An interrupt of the same priority waits.
-        assert_eq!((gic.signalled(), gic.read(0x100C)), (None, 1023));
-        gic.write(0x1010, 40, u32::MAX);
-        assert_eq!(gic.read(0x100C), 41);
-        gic.write(0x1010, 41, u32::MAX);
-        assert_eq!(gic.read(0x100C), 68);
-        assert_eq!(gic.read(0x1014), 0x80);
-    }
-
-    #[test]
-    fn level_interrupts_stay_pending_until_they_fall_and_respect_the_mask() {
-        let mut gic = gic();
-        gic.arm(68, 0xA0);
-        gic.drive(68, true);
-        gic.write(0x1004, 0xA0, u32::MAX);
-        assert_eq!(gic.signalled(), None);
-        gic.write(0x1004, 0xA8, u32::MAX);
-        assert_eq!(gic.read(0x100C), 68);
-        gic.write(0x1010, 68, u32::MAX);
-        assert_eq!(gic.signalled(), Some(68));
-        gic.drive(68, false);
-        assert_eq!(gic.signalled(), None);
-    }
-
-    #[test]
-    fn software_interrupts_go_to_the_named_cores() {
-        let mut gic = gic();
-        // To another core, and to all but this one.
-        for to in [0x0002_0003, 0x0100_0003] {
-            gic.write(0xF00, to, u32::MAX);
-            assert_eq!(gic.signalled(), None, "{to:#x}");
-        }
-        for to in [0x0001_0003, 0x0200_0003] {
-            gic.write(0xF00, to, u32::MAX);
-            assert_eq!(gic.signalled(), Some(3), "{to:#x}");
-            assert_eq!((gic.read(0x100C), gic.read(0x100C)), (3, 1023));
-            gic.write(0x1010, 3, u32::MAX);
-        }
-    }
-
-    /// IHI 0048, 4.4.1 and 3.2.5: group 0 raises FIQ if GICC_CTLR.FIQEn is set, each group has its
-    /// own enable bit in distributor and interface, and group 1 is acknowledged if AckCtl permits
-    /// it.
-    #[test]
-    fn group_0_interrupts_are_fiq_if_enabled() {
-        let mut gic = gic();
-        assert_eq!(gic.read(0x004) & HAS_GROUPS, HAS_GROUPS);
-        assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20));
-        assert_eq!(gic.line(68), InterruptLine::Irq, "as after reset");
-        gic.write(0x1000, 0b1001, u32::MAX);
-        gic.write(0x080 + 8, 1 << 4, u32::MAX);
-        assert_eq!(
-            (gic.read(0x088), gic.line(68), gic.line(40)),
-            (1 << 4, InterruptLine::Irq, InterruptLine::Fiq)
-        );
-        gic.pend(68);
-        for (distributor, interface, signalled) in [
-            (0b01, 0b1001, None),
-            (0b11, 0b1001, None),
-            (0b01, 0b1011, None),
-            (0b10, 0b1010, Some(68)),
-            (0b11, 0b1011, Some(68)),
-        ] {
-            gic.write(0, distributor, u32::MAX);
-            gic.write(0x1000, interface, u32::MAX);
-            assert_eq!(gic.signalled(), signalled, "{distributor:b} {interface:b}");
-            assert_eq!(gic.is_enabled(68), signalled.is_some(), "{distributor:b} {interface:b}");
-        }
-        assert_eq!((gic.read(0x1018), gic.read(0x100C)), (1022, 1022));
-        // An interrupt of group 0 takes precedence by its priority alone.
-        gic.pend(40);
-        assert_eq!((gic.read(0x1018), gic.read(0x100C)), (40, 40));
-        gic.write(0x1010, 40, u32::MAX);
-        gic.write(0x1000, 0b1111, u32::MAX);
-        assert_eq!((gic.read(0x1018), gic.read(0x100C)), (68, 68));
-    }
-
-    /// IHI 0048, 3.3.3: a binary point of 4 leaves group 0 three bits; one of 5 leaves group 1
-    /// three.
-    #[test]
-    fn groups_have_separate_binary_points_unless_common() {
-        let mut gic = gic();
-        gic.write(0, 0b11, u32::MAX);
-        gic.write(0x1000, 0b111, u32::MAX);
-        assert_eq!((gic.read(0x1008), gic.read(0x101C)), (0, 1));
-        gic.write(0x080 + 8, 1 << 4, u32::MAX);
-        gic.write(0x080 + 4, 1 << 8, u32::MAX);
-        assert!(gic.arm(68, 0x80) && gic.arm(40, 0x98));
-        gic.pend(40);
-        assert_eq!(gic.read(0x100C), 40);
-        gic.pend(68);
-        assert_eq!(gic.signalled(), Some(68));
-        for (point, lets) in [(4, true), (5, false)] {
-            gic.write(0x101C, point, u32::MAX);
-            assert_eq!(gic.would_signal(68, 0x80), lets, "{point}");
-        }
-        gic.write(0x1000, 0b10111, u32::MAX);
-        assert!(gic.would_signal(68, 0x80), "that of group 0 counts");
-    }
-
-    #[test]
-    fn priorities_have_as_many_bits_as_the_soc() {
-        let mut gic = gic();
-        gic.write(0x400 + 68, 0xFF, 0xFF);
-        assert_eq!(gic.read(0x400 + 68) & 0xFF, 0xF8);
-    }
-}
+mod tests;

@@ -331,16 +331,12 @@ impl State {
         }
     }
 
-    /// DeActivate. At a negative priority, ARMv8-M deactivates the exception that causes it, whatever the
-    /// program has done to IPSR.
+    /// DeActivate. At HardFault's priority, ARMv8-M deactivates HardFault, whatever the program has done to
+    /// IPSR. (It does so for NMI, too, but while NMI is active, IPSR always names it.)
     fn deactivate(&mut self, returning: u16) {
         let nvic = &mut self.system.nvic;
-        let ends = match nvic.active_priority() {
-            -1 if self.features.v8m => HARD_FAULT,
-            -2 if self.features.v8m => NMI,
-            _ => returning,
-        };
-        nvic.set_active(ends, false);
+        let hard_fault = self.features.v8m && nvic.active_priority() == -1;
+        nvic.set_active(if hard_fault { HARD_FAULT } else { returning }, false);
     }
 
     /// Returns the address of the frame that a return unstacks.

@@ -255,3 +255,68 @@ fn spsel_is_noted_in_handler_mode() {
         assert_eq!((running.r(4), running.r(5)), (noted, 0), "{core}");
     }
 }
+
+/// `VLSTM r2`, and `VLLDM r2`.
+const VLSTM: [u16; 2] = [0xEC22, 0x0A00];
+const VLLDM: [u16; 2] = [0xEC32, 0x0A00];
+/// `vmov s0, r0`, and `vmov r7, s0`.
+const SET_S0: [u16; 2] = [0xEE00, 0x0A10];
+const GET_S0: [u16; 2] = [0xEE10, 0x7A10];
+const LSPACT: u32 = 1;
+
+/// A program with floating-point state that executes instructions with an address in r2. FPCCR's bits
+/// are ASPEN (31), LSPEN (30) and S (2).
+fn hands_over(fpccr: u32, address: u32, act: impl FnOnce(&mut Firmware)) -> Running {
+    let mut firmware = Firmware::new();
+    firmware.fpu().store(FPCCR, fpccr).store(SHCSR, USAGE_FAULT_ENABLED | SECURE_FAULT_ENABLED);
+    firmware.set(0, 0x1234_5678).op(&SET_S0).set(2, address);
+    act(&mut firmware);
+    firmware.mark("after").forever();
+    firmware.handler(6).load(4, CFSR).mark("usage").forever();
+    firmware.handler(7).load(4, SFSR).mark("secure").forever();
+    let mut running = firmware.on(M33);
+    running.run(500);
+    running
+}
+
+#[test]
+fn deferred_hand_overs_are_taken_back_without_storing() {
+    // DDI 0553, VLSTM and VLLDM: with LSPEN, space is reserved, and the registers stay.
+    let running = hands_over(0xC000_0004, RAM + 0x100, |firmware| {
+        firmware.op(&VLSTM).mrs(3, CONTROL).load(4, FPCCR).load(5, FPCAR);
+        firmware.op(&VLLDM).mrs(6, CONTROL).op(&GET_S0).load(1, FPCCR);
+    });
+    assert_eq!(running.names(), ["after"]);
+    assert_eq!((running.r(3), running.r(6)), (8, 0xC), "SFPA; and FPCA again");
+    assert_eq!((running.r(4) & LSPACT, running.r(5)), (LSPACT, RAM + 0x100));
+    assert_eq!((running.r(1) & LSPACT, running.r(7)), (0, 0x1234_5678));
+    assert_eq!(running.word(RAM + 0x100), 0xA5A5_A5A5, "as at reset");
+}
+
+#[test]
+fn registers_handed_over_at_once_are_stored_and_loaded() {
+    // Without LSPEN. What the called code does to the registers is lost.
+    let running = hands_over(0x8000_0004, RAM + 0x100, |firmware| {
+        firmware.op(&VLSTM).mrs(3, CONTROL).load(4, FPCCR).set(0, 7).op(&SET_S0);
+        firmware.op(&VLLDM).mrs(6, CONTROL).op(&GET_S0);
+    });
+    assert_eq!(running.names(), ["after"]);
+    assert_eq!((running.r(3), running.r(6), running.r(4) & LSPACT), (8, 0xC, 0));
+    assert_eq!((running.word(RAM + 0x100), running.r(7)), (0x1234_5678, 0x1234_5678));
+}
+
+#[test]
+fn hand_overs_to_unaligned_addresses_and_twice_are_faults() {
+    // DDI 0553, VLSTM: the address is a multiple of eight. UFSR.UNALIGNED is bit 24 of CFSR.
+    for fpccr in [0x8000_0004, 0xC000_0004] {
+        let running = hands_over(fpccr, RAM + 0x104, |firmware| _ = firmware.op(&VLSTM));
+        assert_eq!((running.names(), running.r(4)), (vec!["usage"], 1 << 24), "{fpccr:#x}");
+        let running = hands_over(fpccr, RAM + 0x104, |firmware| _ = firmware.op(&VLLDM));
+        assert_eq!((running.names(), running.r(4)), (vec!["usage"], 1 << 24), "{fpccr:#x}");
+    }
+    // SFSR.LSERR: the state that was deferred first would be lost.
+    let running = hands_over(0xC000_0004, RAM + 0x100, |firmware| {
+        firmware.op(&VLSTM).op(&VLSTM);
+    });
+    assert_eq!((running.names(), running.r(4)), (vec!["secure"], 1 << 7));
+}

@@ -253,3 +253,36 @@ fn threads_without_floating_point_return_without_it() {
     assert_eq!(running.names(), ["end"]);
     assert_eq!((running.r(5) & 4, running.r(4) & 4), (4, 0));
 }
+
+#[test]
+fn armv8m_returns_deactivate_hard_fault_whatever_ipsr_says() {
+    // NMI's handler makes HardFault's code continue with the exception number of interrupt 0, which is
+    // active below it. B1.5.8, DeActivate: the exception that IPSR names is deactivated. DDI 0553, B3.22:
+    // at a priority of -1, HardFault is.
+    const NVIC_IABR: u32 = 0xE000_E300;
+    const UDF: u16 = 0xDE00;
+    for &core in CoreKind::CORTEX_M {
+        let mut firmware = Firmware::new();
+        firmware.store(NVIC_IPR, 0x0080).enable(3).store(NVIC_ISPR, 1).nops(4).forever();
+        firmware.handler(16).op(&[UDF]);
+        if core.is_mainline() {
+            firmware.load(4, NVIC_IABR);
+        }
+        firmware.store(NVIC_ISPR, 2).nops(4).mark("back").forever();
+        firmware.handler(17).mark("urgent").op(&[BX_LR]);
+        // ldr r0, [sp, #24]; adds r0, #2; str r0, [sp, #24]: continues after the undefined instruction.
+        firmware.handler(3).op(&[0x9806, 0x3002, 0x9006]).store(ICSR, NMIPENDSET).nops(4);
+        firmware.mrs(5, 5).op(&[BX_LR]);
+        // ldr r0, [sp, #28]; lsrs r0, #9; lsls r0, #9; adds r0, #16; str r0, [sp, #28]
+        firmware.handler(2).op(&[0x9807, 0x0A40, 0x0240, 0x3010, 0x9007, BX_LR]);
+        let mut running = firmware.on(core);
+        running.run(400);
+        assert_eq!(running.r(5), 16, "{core}: IPSR in HardFault's code");
+        let v8m = core == CoreKind::CortexM33;
+        let expected: &[&str] = if v8m { &["urgent", "back"] } else { &["back"] };
+        assert_eq!(running.names(), expected, "{core}: HardFault's priority holds others back");
+        if core.is_mainline() {
+            assert_eq!(running.r(4), u32::from(v8m), "{core}: interrupt 0 is active");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register, Soc, Stop};
+use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register, Soc, Stop, Watch};
 
 use crate::support::*;
 
@@ -423,4 +423,41 @@ fn configured_wait_states_count() {
         at += 1;
     }
     assert!(late > 0, "none gives way later than it could without wait states");
+}
+
+/// The cycles in which a timer's interrupt becomes pending and its handler begins, in a program of
+/// register lists. Without the timer's own interrupt, it becomes pending from outside in a given cycle.
+fn timed(soc: &Soc, count: u32, outside: Option<u64>) -> (u64, u64) {
+    const TIMER: u32 = 0x4000_0000;
+    const INTERRUPT: u16 = 8;
+    let mut firmware = Firmware::new();
+    firmware.enable(1 << INTERRUPT).store(TIMER + 4, count);
+    // DDI 0479, 4.1: CTRL has the enable in bit 0, and the interrupt's in bit 3.
+    firmware.store(TIMER, if outside.is_some() { 1 } else { 9 });
+    firmware.set(0, DATA).op(&LDM.repeat(20)).forever();
+    firmware.handler(16 + INTERRUPT).mark("handler").op(RETURN);
+    let mut running = firmware.on_soc(soc);
+    running.watch(Watch::Pend(16 + INTERRUPT), "pends");
+    if let Some(at) = outside {
+        running.machine.pend_interrupt(INTERRUPT, Cycles(at));
+    }
+    running.run(600);
+    (running.cycle("pends"), running.cycle("handler"))
+}
+
+#[test]
+fn a_devices_interrupt_waits_no_longer_than_one_from_outside() {
+    let texts = [
+        include_str!("../../../../socs/mps2-an385.toml"),
+        include_str!("../../../../socs/mps2-an386.toml"),
+    ];
+    for text in texts {
+        // Its code is in a RAM; here a program is there at reset.
+        let text = text.replacen("kind = \"ram\"", "kind = \"flash\"", 1);
+        let soc = small(&Soc::from_toml(&text).expect("a soc"));
+        for count in 40..72 {
+            let (pends, handler) = timed(&soc, count, None);
+            assert_eq!(timed(&soc, count, Some(pends)), (pends, handler), "{} {count}", soc.name);
+        }
+    }
 }

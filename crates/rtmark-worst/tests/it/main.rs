@@ -12,3 +12,4 @@ mod pairs;
 mod programs;
 mod races;
 mod sound;
+mod witnesses;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Register, Stop, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, PairedInterrupt, Path, PathError, Question, Reach, Share, Window,
-    search, spans,
+    Aspect, Control, Findings, PairedInterrupt, Path, PathError, Question, Reach, SLICES, Share,
+    Slice, Window, search, spans,
 };
 
 use crate::programs::*;
@@ -84,6 +84,20 @@ fn brute(reset: &Machine, firmware: &Firmware, point: u64) -> (u64, u64) {
     }
 }
 
+/// Returns the extremes in each slice of a window, from the latencies of its points in order.
+fn slices(latencies: &[i64], window: Window, first: u64) -> BTreeMap<u32, Slice> {
+    let mut slices = BTreeMap::new();
+    for (point, &latency) in (first..).zip(latencies) {
+        // The points that belong to the last instruction of the window count as its last.
+        let within = point.min(window.to) - window.from - 1;
+        let at = within * SLICES / (window.to - window.from);
+        let slice = slices.entry(at as u32).or_insert(Slice { least: latency, most: latency });
+        slice.least = slice.least.min(latency);
+        slice.most = slice.most.max(latency);
+    }
+    slices
+}
+
 #[test]
 fn the_search_equals_runs_from_reset_at_each_point() {
     for &core in CoreKind::CORTEX_M {
@@ -124,6 +138,11 @@ fn the_search_equals_runs_from_reset_at_each_point() {
             let case = handler.worst().expect("there is one");
             assert_eq!((case.cycles, case.point), worst, "{core}");
             assert!(worst.0 > 20, "{core}: something is masked: {worst:?}");
+            assert_eq!(handler.slices, slices(&per_point, window, first), "{core}");
+            per_point.sort_unstable();
+            let middle = per_point[per_point.len().div_ceil(2) - 1];
+            assert_eq!(handler.quantile(0.5), Some(middle), "{core}");
+            assert_eq!(handler.quantile(1.0), Some(worst.0), "{core}");
             assert!(found.points >= window.to - window.from - 400, "{core}: {}", found.points);
             assert!(found.tried > found.points / 20, "{core}: {} {}", found.tried, found.points);
             let whole = all(&path(Reach::Whole));

@@ -541,4 +541,18 @@ mod tests {
         nvic.pend(17, true);
         assert_eq!([16, 17, 18].map(|exception| nvic.first_pending_with(exception)), [16, 17, 17]);
     }
+
+    #[test]
+    fn an_interrupt_does_not_precede_those_of_its_own_priority() {
+        // DDI 0403, B1.5.4: among equal priorities the lowest number comes first.
+        let mut nvic = Nvic::new(8, 4);
+        nvic.enable(16, true);
+        nvic.set_priority(16, 0x40);
+        nvic.set_priority(SYSTICK, 0x40);
+        nvic.pend(16, true);
+        let before = |nvic: &Nvic, priority| nvic.first_pending_before(priority);
+        assert_eq!((before(&nvic, 0x40), before(&nvic, 0x50)), (None, Some(16)));
+        nvic.pend(SYSTICK, true);
+        assert_eq!((before(&nvic, 0x30), before(&nvic, 0x4F)), (None, Some(SYSTICK)));
+    }
 }

@@ -20,6 +20,7 @@ macro_rules! machine {
 }
 
 mod nrf;
+mod nrf_clock;
 mod nrf_rtc;
 mod pins;
 mod uarts;

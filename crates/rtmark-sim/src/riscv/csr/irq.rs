@@ -233,3 +233,162 @@ impl Controller {
         self.context.restores = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A controller with interrupts enabled at priorities.
+    fn armed(interrupts: &[(u16, u8)]) -> Controller {
+        let mut controller = Controller::default();
+        for &(number, priority) in interrupts {
+            controller.arm(number, priority);
+        }
+        controller
+    }
+
+    fn lines(numbers: &[u16]) -> u64 {
+        numbers.iter().fold(0, |lines, number| lines | 1 << number)
+    }
+
+    /// MEICONTEXT: PPPREEMPT, PPREEMPT, PREEMPT, NOIRQ, IRQ and MRETEIRQ.
+    fn context(controller: &Controller) -> [u32; 6] {
+        let value = controller.read(MEICONTEXT, 0, 0);
+        let field = |low: u32, bits: u32| value >> low & ((1 << bits) - 1);
+        [field(28, 4), field(24, 4), field(16, 5), field(15, 1), field(4, 9), field(0, 1)]
+    }
+
+    #[test]
+    fn arrays_are_read_and_written_in_windows_of_16_interrupts() {
+        for number in 0..INTERRUPTS {
+            let (index, bit) = (u32::from(number) / 16, 1_u32 << (16 + number % 16));
+            for register in [MEIEA, MEIFA] {
+                let mut controller = Controller::default();
+                // The lower half holds the index, and nothing else.
+                controller.write(register, index, bit | 0xFFE0, 0);
+                for at in 0..32 {
+                    let expected = if at == index { bit } else { 0 };
+                    assert_eq!(controller.read(register, at, 0), expected, "{number} {at}");
+                }
+                assert_eq!(controller.is_enabled(number), register == MEIEA, "{number}");
+                let forced = if register == MEIFA { 1 << number } else { 0 };
+                assert_eq!(controller.forced(), forced, "{number}");
+                assert_eq!(controller.read(MEIPA, index, 0) != 0, register == MEIFA, "{number}");
+                // A window is replaced as a whole, and the others stay.
+                controller.write(register, index ^ 1, 0, 0);
+                assert_eq!(controller.read(register, index, 0), bit, "{number}");
+                controller.write(register, index, 0, 0);
+                assert_eq!(controller.read(register, index, 0), 0, "{number}");
+            }
+            let pending = Controller::default().read(MEIPA, index, lines(&[number]));
+            assert_eq!(pending, bit, "{number}");
+        }
+        // There are 52.
+        let mut controller = Controller::default();
+        controller.write(MEIEA, 3, 0xFFFF_0000, 0);
+        assert_eq!(controller.read(MEIEA, 3, u64::MAX), 0x000F_0000);
+        assert_eq!(controller.read(MEIPA, 3, u64::MAX), 0x000F_0000);
+        assert!(!controller.is_enabled(52) && controller.priority(52) == 0);
+    }
+
+    #[test]
+    fn priorities_are_read_and_written_in_windows_of_four_interrupts() {
+        for number in 0..INTERRUPTS {
+            let mut controller = Controller::default();
+            let (index, shift) = (u32::from(number) / 4, 16 + 4 * u32::from(number % 4));
+            controller.write(MEIPRA, index, 0xB << shift, 0);
+            assert_eq!(controller.read(MEIPRA, index, 0), 0xB << shift, "{number}");
+            assert_eq!(controller.read(MEIPRA, index ^ 1, 0), 0, "{number}");
+            for other in 0..INTERRUPTS {
+                let expected = if other == number { 0xB } else { 0 };
+                assert_eq!(controller.priority(other), expected, "{number} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_highest_priority_comes_first_and_the_lowest_number_among_equals() {
+        let controller = armed(&[(3, 2), (20, 9), (40, 9), (51, 1)]);
+        let named = |numbers: &[u16]| controller.read(MEINEXT, 0, lines(numbers));
+        // NOIRQ is bit 31, IRQ bits 10 to 2.
+        assert_eq!(named(&[]), 1 << 31);
+        assert_eq!(named(&[7]), 1 << 31, "it is not enabled");
+        assert_eq!(named(&[3, 51]), 3 << 2);
+        assert_eq!(named(&[3, 40, 51]), 40 << 2);
+        assert_eq!(named(&[3, 20, 40, 51]), 20 << 2);
+        assert_eq!(controller.taken(lines(&[3, 20, 40])), Some(20));
+        assert_eq!(controller.preceding_interrupt(3, lines(&[40])), Some(40));
+        assert_eq!(controller.preceding_interrupt(40, lines(&[3])), None);
+        assert_eq!(controller.preceding_interrupt(40, lines(&[20])), Some(20));
+    }
+
+    #[test]
+    fn reading_the_next_interrupt_ends_its_forcing_only() {
+        let mut controller = armed(&[(5, 1), (6, 2)]);
+        controller.write(MEIFA, 0, 0x0060_0000, 0);
+        assert_eq!(controller.was_read(MEIFA, 0), None);
+        assert_eq!(controller.forced(), 0x60);
+        assert_eq!(controller.was_read(MEINEXT, 0), Some(6));
+        assert_eq!(controller.forced(), 0x20);
+        assert_eq!(controller.was_read(MEINEXT, 0), Some(5));
+        assert_eq!((controller.was_read(MEINEXT, 0), controller.forced()), (None, 0));
+    }
+
+    #[test]
+    fn entries_raise_the_preemption_level_and_returns_restore_it() {
+        let mut controller = armed(&[(1, 3), (2, 5), (3, 7)]);
+        assert_eq!(context(&controller), [0, 0, 0, 1, 0, 0]);
+        let all = lines(&[1, 2, 3]);
+        controller.enter(true, lines(&[1]));
+        assert_eq!(context(&controller), [0, 0, 4, 1, 0, 1]);
+        // Only what is more urgent preempts; MEINEXT names what the preempted context did not exclude.
+        assert!(!controller.would_preempt(3) && controller.would_preempt(4));
+        assert!(!controller.is_pending(lines(&[1])) && controller.is_pending(lines(&[1, 2])));
+        assert_eq!((controller.taken(lines(&[1])), controller.taken(all)), (None, Some(3)));
+        assert_eq!(controller.read(MEINEXT, 0, lines(&[1])), 1 << 2);
+        controller.enter(true, lines(&[1, 2]));
+        assert_eq!(context(&controller), [0, 4, 6, 1, 0, 1]);
+        assert_eq!(controller.read(MEINEXT, 0, lines(&[1])), 1 << 31);
+        controller.enter(true, all);
+        assert_eq!(context(&controller), [4, 6, 8, 1, 0, 1]);
+        controller.leave();
+        assert_eq!(context(&controller), [0, 4, 6, 1, 0, 0]);
+        // Without MRETEIRQ, MRET restores nothing.
+        controller.leave();
+        assert_eq!(context(&controller), [0, 4, 6, 1, 0, 0]);
+    }
+
+    #[test]
+    fn other_traps_leave_the_preemption_level_and_its_return_alone() {
+        let mut controller = armed(&[(1, 3)]);
+        controller.enter(true, lines(&[1]));
+        controller.enter(false, lines(&[1]));
+        assert_eq!(context(&controller), [0, 0, 4, 1, 0, 0]);
+        controller.leave();
+        assert_eq!(context(&controller), [0, 0, 4, 1, 0, 0]);
+    }
+
+    #[test]
+    fn updating_the_context_names_the_interrupt_that_is_handled() {
+        let mut controller = armed(&[(9, 15), (33, 6)]);
+        controller.write(MEINEXT, 0, 0, lines(&[33]));
+        assert_eq!(context(&controller), [0, 0, 0, 1, 0, 0], "UPDATE is not set");
+        controller.write(MEINEXT, 0, 1, lines(&[33]));
+        assert_eq!(context(&controller), [0, 0, 7, 0, 33, 0]);
+        controller.write(MEINEXT, 0, 1, lines(&[9, 33]));
+        assert_eq!(context(&controller), [0, 0, 16, 0, 9, 0], "nothing is above priority 15");
+        controller.write(MEINEXT, 0, 1, 0);
+        assert_eq!(context(&controller), [0, 0, 16, 1, 0, 0], "no interrupt: no preemption");
+    }
+
+    #[test]
+    fn the_context_can_be_saved_and_restored() {
+        let mut controller = Controller::default();
+        let saved = 0xA << 28 | 0x5 << 24 | 0x10 << 16 | 0x2A << 4 | 1;
+        controller.write(MEICONTEXT, 0, saved, 0);
+        assert_eq!(controller.read(MEICONTEXT, 0, 0), saved);
+        assert_eq!(context(&controller), [0xA, 0x5, 0x10, 0, 0x2A, 1]);
+        controller.write(MEICONTEXT, 0, 1 << 15, 0);
+        assert_eq!(context(&controller), [0, 0, 0, 1, 0, 0]);
+    }
+}
