@@ -127,8 +127,6 @@ impl CortexM {
             let number = it_outcome.map_or(0, ItOutcome::number);
             let key = Entries::key::<PIPELINED>(point, number);
             let own;
-            // Blocks with entries are no longer profiled.
-            let mut is_profiled = false;
             let entry = match entries.get(key, number) {
                 Some(entry) if !self.state.protected => entry,
                 _ => {
@@ -143,8 +141,7 @@ impl CortexM {
                             return Ok(BlockRun::Executed);
                         }
                     }
-                    is_profiled = own.block.is_profiled();
-                    if !self.state.protected && !is_profiled {
+                    if !self.state.protected {
                         entries.add(key, own.clone());
                     }
                     &own
@@ -182,7 +179,7 @@ impl CortexM {
                     return self.end_pass(block, steps, &at, trap).map(|()| BlockRun::Executed);
                 }
             };
-            if is_profiled {
+            if entry.is_profiled() {
                 self.profile_exit(block, &at, flow);
             }
             let mispredicted = PIPELINED && self.state.train_at_exit(&at, flow);
