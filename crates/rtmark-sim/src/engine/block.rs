@@ -114,8 +114,6 @@ pub struct Block {
     kept: AtomicUsize,
     /// Profiled passes so far.
     profiled: AtomicU32,
-    /// The retranslation of this block by its branch profile.
-    retranslated: OnceLock<Arc<Block>>,
 }
 
 /// Profiled passes before a block is retranslated.
@@ -198,14 +196,7 @@ impl Block {
             schedules: OnceLock::new(),
             kept: AtomicUsize::new(kept),
             profiled: AtomicU32::new(0),
-            retranslated: OnceLock::new(),
         }
-    }
-
-    /// Returns the newest translation of the block.
-    #[inline(always)]
-    pub fn latest(self: &Arc<Self>) -> &Arc<Self> {
-        self.retranslated.get().unwrap_or(self)
     }
 
     /// Returns how many steps it keeps in memory.
@@ -230,10 +221,11 @@ impl Block {
         steps.any(|step| step.is_instruction() && step.address(self.address) == address)
     }
 
-    /// Installs a retranslation, which executes in its place from now on.
-    pub fn replace(&self, retranslated: Self) -> &Arc<Self> {
-        retranslated.profiled.store(PROFILED, Ordering::Relaxed);
-        self.retranslated.get_or_init(|| Arc::new(retranslated))
+    /// Returns the block as one that is not profiled.
+    #[must_use]
+    pub fn without_profile(mut self) -> Self {
+        self.profiled = AtomicU32::new(PROFILED);
+        self
     }
 
     /// Returns whether passes through it are still profiled.

@@ -83,6 +83,13 @@ impl SharedCounts {
         self.kept.fetch_add(steps, Ordering::Relaxed);
     }
 
+    /// Subtracts the steps of a block that is superseded.
+    pub fn release(&self, steps: usize) {
+        // They may have been counted before the last reset.
+        let subtract = |kept: usize| Some(kept.saturating_sub(steps));
+        let _ = self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
+    }
+
     /// Returns the steps that blocks keep.
     pub fn kept(&self) -> usize {
         self.kept.load(Ordering::Relaxed)
