@@ -23,13 +23,16 @@ const AT_FIRST: BlockLimits = BlockLimits { slots: 32, unsure: 4 };
 /// The limits of a retranslated block.
 const OFTEN: BlockLimits = BlockLimits { slots: 192, unsure: 3 };
 
+/// The two blocks that begin at an address inside an IT block: for a condition that fails, and for
+/// one that holds.
+type ItBlocks = Box<[Arc<Block>; 2]>;
+
 /// The blocks that begin in a page of code, and the profile of its branches.
 #[derive(Debug)]
 pub struct Page {
     blocks: [Mutex<Option<Arc<Block>>>; PAGE_HALFWORDS],
-    /// The blocks that begin inside an IT block: for a condition that fails, and for one that
-    /// holds.
-    it_blocks: [Mutex<Option<Box<[Arc<Block>; 2]>>>; PAGE_HALFWORDS],
+    /// The blocks that begin inside an IT block.
+    it_blocks: [Mutex<Option<ItBlocks>>; PAGE_HALFWORDS],
     /// How many more times each branch was taken than not.
     pub taken: [AtomicI8; PAGE_HALFWORDS],
     /// The last target of each indirect jump; zero if there was none.

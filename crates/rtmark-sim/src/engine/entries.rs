@@ -135,9 +135,18 @@ impl Entries {
     #[inline(always)]
     pub fn get(&self, key: u64, it_outcome: u16) -> Option<&Entry> {
         let at = self.place(key);
-        let entry =
-            self.get_at(at, key, it_outcome).or_else(|| self.get_at(at ^ 1, key, it_outcome));
-        entry.filter(|entry| !entry.is_superseded())
+        match self.get_at(at, key, it_outcome) {
+            Some(entry) if !entry.is_profiled => Some(entry),
+            _ => self.search(at, key, it_outcome),
+        }
+    }
+
+    /// Searches both places of a key for its entry, which is out of date if profiling of its block
+    /// has ended.
+    #[inline(never)]
+    fn search(&self, at: usize, key: u64, it_outcome: u16) -> Option<&Entry> {
+        let mut found = [at, at ^ 1].into_iter().filter_map(|at| self.get_at(at, key, it_outcome));
+        found.next().filter(|entry| !entry.is_superseded())
     }
 
     #[inline(always)]
