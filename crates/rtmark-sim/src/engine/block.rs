@@ -105,6 +105,7 @@ pub enum Code {
 pub struct Block {
     /// The address of its first instruction.
     pub address: u32,
+    /// What it executes.
     pub code: Code,
     /// ITSTATE before each slot up to the last one inside an IT block, and after the last slot of
     /// all where that decides the rest of an IT block.
@@ -117,7 +118,7 @@ pub struct Block {
     pub line: u32,
     /// One address in each page that it touches besides its first.
     pub far_pages: Box<[u32]>,
-    /// Its schedules, by the pipeline's state at its beginning.
+    /// Its schedules, by the pipeline's state at its beginning, if there is a pipeline.
     schedules: OnceLock<Box<ScheduleNode>>,
     /// Steps that it keeps in memory: its own, and those of schedules and fetch plans.
     kept: AtomicUsize,
@@ -156,6 +157,7 @@ impl Block {
         self.slots().next().is_some_and(|micro| micro.slot.is_border())
     }
 
+    /// Returns its micro-operations.
     fn slots(&self) -> impl Iterator<Item = MicroOp> {
         let (steps, slots) = match &self.code {
             Code::Scheduled(passage) => (&*passage.schedule.steps, &[][..]),

@@ -46,8 +46,8 @@ impl State {
         }
     }
 
-    /// The schedule of a block, of which these are the slots, through the pipeline from how it
-    /// stands now; `None` when no more of them can be kept.
+    /// Computes the schedule of a block with these micro-operations, from the pipeline state at
+    /// `from`. Returns `None` when no more states can be numbered.
     #[inline(never)]
     pub(crate) fn make_schedule<'a>(
         &mut self,
