@@ -59,9 +59,10 @@ pub struct Schedule {
     pub steps: Arc<[ScheduledOp]>,
     /// Executes the first step.
     pub run: OpFn,
-    /// Cycles until the first and the last step begin.
-    pub first: u32,
+    /// Cycles until the last step begins.
     pub last: u32,
+    /// See [`Block::line`]. It is here because each pass reads it.
+    pub line: u32,
 }
 
 /// A schedule and its fetch plans: variants in which the waits of instruction fetches are known.
@@ -89,14 +90,23 @@ const fn hash_of(pipe: PipeState) -> u32 {
     pipe.bits().wrapping_mul(0x9E37_79B9).rotate_right(16)
 }
 
+/// What a block executes.
+#[derive(Debug)]
+pub enum Code {
+    /// Without a pipeline: the schedule by fixed costs.
+    Scheduled(Passage),
+    /// With a pipeline: the slots, of which there is a schedule for each of its states.
+    Slots(Box<[MicroOp]>),
+}
+
 /// A superblock: instructions up to the first one whose successor is unknown, or up to the limit of
 /// its length. A followed branch is succeeded by its target.
 #[derive(Debug)]
 pub struct Block {
     /// The address of its first instruction.
     pub address: u32,
-    /// The schedule by fixed costs, without a pipeline.
-    pub outline: Passage,
+    /// What it executes.
+    pub code: Code,
     /// ITSTATE before each slot up to the last one inside an IT block, and after the last slot of
     /// all where that decides the rest of an IT block.
     it_states: Box<[u8]>,
@@ -108,38 +118,52 @@ pub struct Block {
     pub line: u32,
     /// One address in each page that it touches besides its first.
     pub far_pages: Box<[u32]>,
-    /// Its schedules, by the pipeline's state at its beginning.
+    /// Its schedules, by the pipeline's state at its beginning, if there is a pipeline.
     schedules: OnceLock<Box<ScheduleNode>>,
     /// Steps that it keeps in memory: its own, and those of schedules and fetch plans.
     kept: AtomicUsize,
     /// Profiled passes so far.
     profiled: AtomicU32,
-    /// The retranslation of this block by its branch profile.
-    retranslated: OnceLock<Arc<Block>>,
 }
 
 /// Profiled passes before a block is retranslated.
 const PROFILED: u32 = 64;
 
 impl Schedule {
-    pub fn new(steps: Vec<ScheduledOp>) -> Self {
-        let (first, last) = (steps.first().unwrap_or(NOTHING), steps.last().unwrap_or(NOTHING));
-        let (first, last) = (first.begin.cycles, last.begin.cycles);
+    /// Creates the schedule of a block that begins in a line of its memory.
+    pub fn new(mut steps: Vec<ScheduledOp>, line: u32) -> Self {
+        link(&mut steps);
+        let last = steps.last().unwrap_or(NOTHING).begin.cycles;
         let run = begin_with(&steps);
-        Self { steps: steps.into(), run, first, last }
+        Self { steps: steps.into(), run, last, line }
+    }
+
+    /// Returns the cycles until the first step begins.
+    #[inline(always)]
+    pub fn first(&self) -> u32 {
+        self.steps.first().unwrap_or(NOTHING).begin.cycles
     }
 }
 
 impl Passage {
-    fn new(steps: Vec<ScheduledOp>) -> Self {
-        Self { schedule: Schedule::new(steps), plans: Arc::default() }
+    fn new(steps: Vec<ScheduledOp>, line: u32) -> Self {
+        Self { schedule: Schedule::new(steps, line), plans: Arc::default() }
     }
 }
 
 impl Block {
     /// Returns whether an observer at landmarks stops before its first instruction.
     pub fn starts_at_landmark(&self) -> bool {
-        self.outline.schedule.steps.first().is_some_and(|step| step.slot.is_border())
+        self.slots().next().is_some_and(|micro| micro.slot.is_border())
+    }
+
+    /// Returns its micro-operations.
+    fn slots(&self) -> impl Iterator<Item = MicroOp> {
+        let (steps, slots) = match &self.code {
+            Code::Scheduled(passage) => (&*passage.schedule.steps, &[][..]),
+            Code::Slots(slots) => (&[][..], &**slots),
+        };
+        steps.iter().map(ScheduledOp::micro).chain(slots.iter().copied())
     }
 
     /// Creates the block at an address in a line of its memory. If it begins inside an IT block,
@@ -152,60 +176,29 @@ impl Block {
         it_outcome: Option<ItOutcome>,
         rules: &Rules,
     ) -> Self {
-        // The positions of the next instruction, and of the last one.
-        let (mut begin, mut last) = (NOWHERE, NOWHERE);
         let first_instruction_span =
             slots.first().map_or(0, |micro| u32::from(micro.slot.size()) - 2);
-        let outline = slots.into_iter().map(|micro| {
-            let (slot, this) = (micro.slot, begin);
-            match micro.kind {
-                Kind::Line | Kind::CheckPrediction => return ScheduledOp::new(micro, this),
-                Kind::CheckCondition => {
-                    return ScheduledOp::new(
-                        micro,
-                        SchedulePosition { offset: this.offset, ..last },
-                    );
-                }
-                _ => {}
-            }
-            begin.cycles += u32::from(slot.cost);
-            begin.offset += i16::from(slot.size());
-            begin.count += 1;
-            if micro.is_followed() {
-                let loaded = if slot.loads_pc() { rules.refill_loaded } else { 0 };
-                begin.cycles += u32::from(rules.refill + loaded);
-                begin.offset = micro.target().wrapping_sub(address) as i16;
-            }
-            last = SchedulePosition { cost: slot.cost, ..this };
-            ScheduledOp::new(micro, last)
-        });
-        let mut steps: Vec<ScheduledOp> = outline.collect();
-        for (place, step) in steps.iter_mut().enumerate() {
-            step.begin.place = place as u8;
-        }
-        link(&mut steps);
-        let far_pages = far_pages(address, &steps);
-        let kept = steps.len();
-        let (outline, it_states) = (Passage::new(steps), it_states.into());
+        let far_pages = far_pages(address, &slots);
+        let (code, kept) = if rules.classify.is_some() {
+            let kept = slots.len() * size_of::<MicroOp>() / size_of::<ScheduledOp>();
+            (Code::Slots(slots.into()), kept)
+        } else {
+            let steps = lay_out(address, &slots, rules);
+            let kept = steps.len();
+            (Code::Scheduled(Passage::new(steps, line)), kept)
+        };
         Self {
             address,
             far_pages,
-            outline,
+            code,
             first_instruction_span,
             line,
-            it_states,
+            it_states: it_states.into(),
             it_outcome,
             schedules: OnceLock::new(),
             kept: AtomicUsize::new(kept),
             profiled: AtomicU32::new(0),
-            retranslated: OnceLock::new(),
         }
-    }
-
-    /// Returns the newest translation of the block.
-    #[inline(always)]
-    pub fn latest(self: &Arc<Self>) -> &Arc<Self> {
-        self.retranslated.get().unwrap_or(self)
     }
 
     /// Returns how many steps it keeps in memory.
@@ -226,14 +219,14 @@ impl Block {
 
     /// Returns whether one of its instructions begins at an address.
     pub fn executes_from(&self, address: u32) -> bool {
-        let mut steps = self.outline.schedule.steps.iter();
-        steps.any(|step| step.is_instruction() && step.address(self.address) == address)
+        instructions(self.address, self.slots()).any(|(first, _)| first == address)
     }
 
-    /// Installs a retranslation, which executes in its place from now on.
-    pub fn replace(&self, retranslated: Self) -> &Arc<Self> {
-        retranslated.profiled.store(PROFILED, Ordering::Relaxed);
-        self.retranslated.get_or_init(|| Arc::new(retranslated))
+    /// Returns the block as one that is not profiled.
+    #[must_use]
+    pub fn without_profile(mut self) -> Self {
+        self.profiled = AtomicU32::new(PROFILED);
+        self
     }
 
     /// Returns whether passes through it are still profiled.
@@ -282,7 +275,7 @@ impl Block {
         let mut way = hash_of(pipe);
         loop {
             let node = schedules.get_or_init(|| {
-                let passage = Passage::new(steps.take().unwrap_or_default());
+                let passage = Passage::new(steps.take().unwrap_or_default(), self.line);
                 Box::new(ScheduleNode { pipe, passage, next: Default::default() })
             });
             if node.pipe == pipe {
@@ -294,8 +287,49 @@ impl Block {
     }
 }
 
+/// Returns the steps of slots, positioned by fixed costs.
+pub fn lay_out(address: u32, slots: &[MicroOp], rules: &Rules) -> Vec<ScheduledOp> {
+    // The positions of the next instruction, and of the last one.
+    let (mut begin, mut last) = (NOWHERE, NOWHERE);
+    let positions = slots.iter().enumerate().map(|(place, &micro)| {
+        let (slot, this) = (micro.slot, SchedulePosition { place: place as u8, ..begin });
+        match micro.kind {
+            Kind::Line | Kind::CheckPrediction => return ScheduledOp::new(micro, this),
+            Kind::CheckCondition => {
+                let begin = SchedulePosition { offset: this.offset, place: this.place, ..last };
+                return ScheduledOp::new(micro, begin);
+            }
+            _ => {}
+        }
+        let first = address.wrapping_add_signed(this.offset.into());
+        begin.cycles += u32::from(slot.cost);
+        begin.offset = micro.successor(first).wrapping_sub(address) as i16;
+        begin.count += 1;
+        if micro.is_followed() {
+            let loaded = if slot.loads_pc() { rules.refill_loaded } else { 0 };
+            begin.cycles += u32::from(rules.refill + loaded);
+        }
+        last = SchedulePosition { cost: slot.cost, ..this };
+        ScheduledOp::new(micro, last)
+    });
+    positions.collect()
+}
+
+/// Returns the instructions among slots, the first of which is at `address`, with their addresses.
+fn instructions(
+    address: u32,
+    slots: impl Iterator<Item = MicroOp>,
+) -> impl Iterator<Item = (u32, MicroOp)> {
+    let mut next = address;
+    slots.filter(|micro| micro.kind.is_instruction()).map(move |micro| {
+        let first = next;
+        next = micro.successor(first);
+        (first, micro)
+    })
+}
+
 /// Links steps: stores in each step the function that executes the next one.
-pub fn link(steps: &mut [ScheduledOp]) {
+fn link(steps: &mut [ScheduledOp]) {
     let mut at = 0;
     while at < steps.len() {
         let run = begin_with(&steps[at..]);
@@ -326,11 +360,10 @@ const fn page_of(address: u32) -> u32 {
     address & !(PAGE_BYTES - 1)
 }
 
-fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
+fn far_pages(address: u32, slots: &[MicroOp]) -> Box<[u32]> {
     let mut pages: Vec<u32> = Vec::new();
-    for step in steps.iter().filter(|step| step.is_instruction()) {
-        let first = step.address(address);
-        for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
+    for (first, micro) in instructions(address, slots.iter().copied()) {
+        for at in [first, first.wrapping_add(u32::from(micro.slot.size()) - 2)] {
             if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {
                 pages.push(page_of(at));
             }
@@ -358,12 +391,6 @@ impl ScheduledOp {
     const fn new(MicroOp { slot, kind }: MicroOp, begin: SchedulePosition) -> Self {
         Self { slot, next: end, begin: SchedulePosition { kind, ..begin } }
     }
-
-    /// Returns whether it executes or skips an instruction.
-    const fn is_instruction(&self) -> bool {
-        !matches!(self.begin.kind, Kind::Line) && !self.begin.kind.is_check()
-    }
-
     /// Returns the micro-operation of the step.
     #[inline(always)]
     pub const fn micro(&self) -> MicroOp {

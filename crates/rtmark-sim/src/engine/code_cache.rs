@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::arch::PAGE_BYTES;
 use crate::engine::block::Block;
@@ -23,13 +23,16 @@ const AT_FIRST: BlockLimits = BlockLimits { slots: 32, unsure: 4 };
 /// The limits of a retranslated block.
 const OFTEN: BlockLimits = BlockLimits { slots: 192, unsure: 3 };
 
+/// The two blocks that begin at an address inside an IT block: for a condition that fails, and for
+/// one that holds.
+type ItBlocks = Box<[Arc<Block>; 2]>;
+
 /// The blocks that begin in a page of code, and the profile of its branches.
 #[derive(Debug)]
 pub struct Page {
-    blocks: [OnceLock<Arc<Block>>; PAGE_HALFWORDS],
-    /// The blocks that begin inside an IT block: for a condition that fails, and for one that
-    /// holds.
-    it_blocks: [OnceLock<Box<[Arc<Block>; 2]>>; PAGE_HALFWORDS],
+    blocks: [Mutex<Option<Arc<Block>>>; PAGE_HALFWORDS],
+    /// The blocks that begin inside an IT block.
+    it_blocks: [Mutex<Option<ItBlocks>>; PAGE_HALFWORDS],
     /// How many more times each branch was taken than not.
     pub taken: [AtomicI8; PAGE_HALFWORDS],
     /// The last target of each indirect jump; zero if there was none.
@@ -39,30 +42,52 @@ pub struct Page {
 impl CodePage for Page {
     fn empty() -> Self {
         Self {
-            blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
-            it_blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
+            blocks: [const { Mutex::new(None) }; PAGE_HALFWORDS],
+            it_blocks: [const { Mutex::new(None) }; PAGE_HALFWORDS],
             taken: [const { AtomicI8::new(0) }; PAGE_HALFWORDS],
             leads: [const { AtomicU32::new(0) }; PAGE_HALFWORDS],
         }
     }
 }
 
+/// Locks a place for blocks.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No panic leaves a place half changed.
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Page {
     /// Returns the block that begins at a halfword, after an IT with the given outcome or outside
     /// IT blocks.
-    fn block(&self, halfword: usize, it_outcome: Option<ItOutcome>) -> Option<&Arc<Block>> {
+    fn block(&self, halfword: usize, it_outcome: Option<ItOutcome>) -> Option<Arc<Block>> {
         match it_outcome {
-            None => self.blocks.get(halfword)?.get(),
+            None => locked(self.blocks.get(halfword)?).clone(),
             Some(ItOutcome { holds, .. }) => {
-                Some(&self.it_blocks.get(halfword)?.get()?[usize::from(holds)])
+                let both = locked(self.it_blocks.get(halfword)?);
+                both.as_ref().map(|both| Arc::clone(&both[usize::from(holds)]))
+            }
+        }
+    }
+
+    /// Replaces a block that begins at a halfword, and returns it. Does nothing if another thread
+    /// has replaced it first.
+    fn replace(&self, halfword: usize, old: &Block, new: Arc<Block>) -> Option<Arc<Block>> {
+        let exchange = |known: &mut Arc<Block>| {
+            std::ptr::eq(Arc::as_ptr(known), old).then(|| std::mem::replace(known, new))
+        };
+        match old.it_outcome {
+            None => locked(&self.blocks[halfword]).as_mut().and_then(exchange),
+            Some(ItOutcome { holds, .. }) => {
+                let mut both = locked(&self.it_blocks[halfword]);
+                both.as_mut().and_then(|both| exchange(&mut both[usize::from(holds)]))
             }
         }
     }
 
     /// Removes and returns the blocks that begin at a halfword.
-    fn forget(&mut self, halfword: usize) -> impl Iterator<Item = Arc<Block>> + use<> {
-        let block = self.blocks.get_mut(halfword).and_then(OnceLock::take);
-        let it_blocks = self.it_blocks.get_mut(halfword).and_then(OnceLock::take);
+    fn forget(&self, halfword: usize) -> impl Iterator<Item = Arc<Block>> + use<> {
+        let block = locked(&self.blocks[halfword]).take();
+        let it_blocks = locked(&self.it_blocks[halfword]).take();
         block.into_iter().chain(it_blocks.into_iter().flat_map(|both| *both))
     }
 
@@ -126,18 +151,19 @@ impl Generation {
     }
 
     /// Returns the newest translation of the block at an address.
-    fn find(&self, address: u32, it_outcome: Option<ItOutcome>) -> Option<&Arc<Block>> {
+    fn find(&self, address: u32, it_outcome: Option<ItOutcome>) -> Option<Arc<Block>> {
         let window = self.windows.iter().find(|window| window.covers(address))?;
         let (_, within) = window.place(address);
-        Some(window.known_page(address)?.block(within, it_outcome)?.latest())
+        window.known_page(address)?.block(within, it_outcome)
     }
 
     /// Adds a block, and returns it, or the one that another thread added first.
     fn keep(&mut self, block: Arc<Block>) -> Option<Arc<Block>> {
         let window = self.window(block.address)?;
         let (_, within) = window.place(block.address);
-        let kept = window.page(block.address).blocks[within].get_or_init(|| block);
-        let kept = Arc::clone(kept);
+        let mut place = locked(&window.page(block.address).blocks[within]);
+        let kept = Arc::clone(place.get_or_insert(block));
+        drop(place);
         self.register(&kept);
         Some(kept)
     }
@@ -148,9 +174,27 @@ impl Generation {
         let address = both[0].address;
         let window = self.window(address)?;
         let (_, within) = window.place(address);
-        let kept = window.page(address).it_blocks[within].get_or_init(|| Box::new(both)).clone();
+        let mut place = locked(&window.page(address).it_blocks[within]);
+        let kept = place.get_or_insert_with(|| Box::new(both)).clone();
+        drop(place);
         kept.iter().for_each(|block| self.register(block));
         Some(*kept)
+    }
+
+    /// Replaces a block, and returns whether no other thread has done so first.
+    fn replace(&mut self, old: &Block, new: Block) -> bool {
+        let Some(window) = self.window(old.address) else { return false };
+        let (_, within) = window.place(old.address);
+        let new = Arc::new(new);
+        let old = window.page(old.address).replace(within, old, Arc::clone(&new));
+        let Some(old) = old else { return false };
+        for page in old.pages() {
+            if let Some(known) = self.own.get_mut(&page) {
+                known.retain(|known| !Arc::ptr_eq(known, &old));
+            }
+        }
+        self.register(&new);
+        true
     }
 
     /// Records the pages that a block of code in RAM touches.
@@ -181,7 +225,7 @@ impl Generation {
         let (_, within) = window.place(address);
         let Some(page) = window.own_page(address) else { return };
         for block in page.forget(within) {
-            for page in [&block, block.latest()].into_iter().flat_map(|block| block.pages()) {
+            for page in block.pages() {
                 if let Some(known) = self.own.get_mut(&page) {
                     known.retain(|other| other.address != address);
                 }
@@ -291,7 +335,7 @@ impl CodeCache {
         it_outcome: Option<ItOutcome>,
     ) -> Option<Arc<Block>> {
         if let Some(block) = self.young.find(address, it_outcome) {
-            return Some(Arc::clone(block));
+            return Some(block);
         }
         let Some(it_outcome) = it_outcome else {
             let block = self.adopt_or_build(state, address, None)?;
@@ -311,7 +355,7 @@ impl CodeCache {
         address: u32,
         it_outcome: Option<ItOutcome>,
     ) -> Option<Arc<Block>> {
-        let old = self.old.as_ref().and_then(|old| old.find(address, it_outcome)).cloned();
+        let old = self.old.as_ref().and_then(|old| old.find(address, it_outcome));
         let block = match old {
             Some(block) => block,
             None => {
@@ -334,9 +378,11 @@ impl CodeCache {
     pub fn retranslate(&mut self, state: &mut State, block: &Block) {
         let Some(window) = self.young.window(block.address) else { return };
         if let Some(again) = window.block(state, block.address, block.it_outcome, OFTEN) {
-            self.counts.keep(again.kept());
-            let again = Arc::clone(block.replace(again));
-            self.young.register(&again);
+            let steps = again.kept();
+            if self.young.replace(block, again.without_profile()) {
+                self.counts.keep(steps);
+                self.counts.release(block.kept());
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Entries: a direct-mapped cache of the blocks that execute at present.
+//! Entries: a two-way associative cache of the blocks that execute at present.
 //!
 //! The way from a program counter to a schedule leads through pages, blocks and trees of schedules,
 //! which all machines that share code share; of a large program little of it is in the host's
@@ -16,7 +16,9 @@ use crate::state::ProgramPoint;
 /// The initial and the greatest number of entries. It starts small because copies of a machine are
 /// often short-lived.
 const FIRST: usize = 1 << 6;
-const MOST: usize = 1 << 15;
+const MOST: usize = 1 << 16;
+/// The factor by which their number grows.
+const GROWTH: usize = 4;
 
 /// A block and its schedule, with copies of the fields that each pass reads, so that most passes
 /// touch only the entry and the steps.
@@ -24,8 +26,10 @@ const MOST: usize = 1 << 15;
 pub struct Entry {
     pub block: Arc<Block>,
     pub passage: Passage,
-    /// The generation in which it was added: see [`Entries::renew`].
-    generation: u32,
+    /// The generation in which it was added: see [`Entries::invalidate`].
+    generation: u16,
+    /// Whether the block was profiled when this was added.
+    is_profiled: bool,
     /// The outcome of the IT that it begins after: see [`ItOutcome::number`].
     it_outcome: u16,
     /// See [`Block::conditional_slots`].
@@ -39,14 +43,28 @@ impl Entry {
         let (first_instruction_span, conditional_slots) =
             (block.first_instruction_span as u8, block.conditional_slots());
         let it_outcome = block.it_outcome.map_or(0, ItOutcome::number);
+        let is_profiled = block.is_profiled();
         Self {
             block,
             passage,
             generation: 0,
+            is_profiled,
             it_outcome,
             conditional_slots,
             first_instruction_span,
         }
+    }
+
+    /// Returns whether passes through the block are profiled.
+    #[inline(always)]
+    pub const fn is_profiled(&self) -> bool {
+        self.is_profiled
+    }
+
+    /// Returns whether the block is no longer profiled, so that it may have a newer translation.
+    #[inline(always)]
+    fn is_superseded(&self) -> bool {
+        self.is_profiled && !self.block.is_profiled()
     }
 
     /// Bytes from the first halfword of its first instruction to the last one.
@@ -88,7 +106,7 @@ pub struct Entries {
     /// Entries added since the table last grew.
     added: usize,
     /// The current generation: entries of earlier ones are stale.
-    generation: u32,
+    generation: u16,
 }
 
 impl Clone for Entries {
@@ -116,7 +134,24 @@ impl Entries {
     /// may share a key.
     #[inline(always)]
     pub fn get(&self, key: u64, it_outcome: u16) -> Option<&Entry> {
-        match self.places.get(self.place(key)) {
+        let at = self.place(key);
+        match self.get_at(at, key, it_outcome) {
+            Some(entry) if !entry.is_profiled => Some(entry),
+            _ => self.search(at, key, it_outcome),
+        }
+    }
+
+    /// Searches both places of a key for its entry, which is out of date if profiling of its block
+    /// has ended.
+    #[inline(never)]
+    fn search(&self, at: usize, key: u64, it_outcome: u16) -> Option<&Entry> {
+        let mut found = [at, at ^ 1].into_iter().filter_map(|at| self.get_at(at, key, it_outcome));
+        found.next().filter(|entry| !entry.is_superseded())
+    }
+
+    #[inline(always)]
+    fn get_at(&self, at: usize, key: u64, it_outcome: u16) -> Option<&Entry> {
+        match self.places.get(at) {
             Some(Some(place))
                 if place.key == key
                     && place.entry.generation == self.generation
@@ -136,17 +171,24 @@ impl Entries {
             self.places.resize_with(FIRST, || None);
         } else if self.added >= places && places < MOST {
             let old = std::mem::take(&mut self.places);
-            self.places.resize_with(8 * places, || None);
-            for place in old.into_iter().flatten() {
-                let at = self.place(place.key);
-                self.places[at] = Some(place);
-            }
+            self.places.resize_with(GROWTH * places, || None);
+            old.into_iter().flatten().for_each(|place| self.put(place));
             self.added = 0;
         }
         self.added += 1;
-        let at = self.place(key);
         entry.generation = self.generation;
-        self.places[at] = Some(Place { key, entry });
+        self.put(Place { key, entry });
+    }
+
+    /// Puts an entry in its place, and what was there before in the one beside it.
+    fn put(&mut self, place: Place) {
+        let at = self.place(place.key);
+        let (key, it_outcome) = (place.key, place.entry.it_outcome);
+        let before = self.places[at].replace(place);
+        let before = before.filter(|it| it.key != key || it.entry.it_outcome != it_outcome);
+        if before.is_some() {
+            self.places[at ^ 1] = before;
+        }
     }
 
     /// Makes all entries stale, so that blocks are looked up again.

@@ -61,16 +61,10 @@ impl State {
         memory.enter(line.aux, now)
     }
 
-    /// Enters the lines of a block's first instruction in the near memory, and returns the cycle in
-    /// which it arrives.
+    /// Enters the lines of a block's first instruction in the near memory, given the number of the
+    /// first line, and returns the cycle in which it arrives.
     #[inline(always)]
-    pub(crate) fn fetch_first(
-        &mut self,
-        block: &Block,
-        first: u32,
-        last: u32,
-        mut now: u64,
-    ) -> u64 {
+    pub(crate) fn fetch_first(&mut self, number: u32, first: u32, last: u32, mut now: u64) -> u64 {
         if (first ^ self.line) & self.line_mask != 0 {
             let memory = self.lines.near_mut();
             (self.line, self.line_mask) = (first, memory.line_mask());
@@ -79,8 +73,8 @@ impl State {
                 waits = cycles;
                 true
             };
-            if !memory.try_enter_fast(block.line, now, wait) {
-                waits = self.enter_line_slow(block.line, now);
+            if !memory.try_enter_fast(number, now, wait) {
+                waits = self.enter_line_slow(number, now);
             }
             now += waits;
         }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::CortexM;
-use crate::engine::block::{Block, Passage, Schedule, ScheduledOp, link};
+use crate::engine::block::{Block, Passage, Schedule, ScheduledOp};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
@@ -81,6 +81,13 @@ impl SharedCounts {
     /// Adds steps that a block keeps.
     pub fn keep(&self, steps: usize) {
         self.kept.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// Subtracts the steps of a block that is superseded.
+    pub fn release(&self, steps: usize) {
+        // They may have been counted before the last reset.
+        let subtract = |kept: usize| Some(kept.saturating_sub(steps));
+        let _ = self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
     }
 
     /// Returns the steps that blocks keep.
@@ -233,7 +240,7 @@ impl CortexM {
         let memory = self.state.lines.near().look_ahead(now);
         let pipelined = self.state.rules.model_buses();
         let is_fetched_before = self.state.rules.fetches_targets() && from.pipe.is_taken();
-        let until_first = if is_fetched_before { 0 } else { schedule.first };
+        let until_first = if is_fetched_before { 0 } else { schedule.first() };
         let mut planner = Planner::from(memory, now, self.state.line);
         planner.enter_first(from.pc, block, mask, until_first).ok()?;
         for step in schedule.steps.iter() {
@@ -246,14 +253,13 @@ impl CortexM {
             }
         }
         let Planner { memory, plan, points, used, .. } = planner;
-        let mut steps = self.convert_its(from.pc, block, &plan);
-        link(&mut steps);
+        let steps = self.convert_its(from.pc, block, &plan);
         self.code.counts.count(steps.len());
         self.code.counts.keep(block.count_more_kept(steps.len()));
         Some(plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
             line: self.state.line,
-            schedule: Schedule::new(steps),
+            schedule: Schedule::new(steps, block.line),
             points: points.into(),
             used: used.into(),
             next: OnceLock::new(),

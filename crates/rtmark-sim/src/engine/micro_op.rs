@@ -43,6 +43,11 @@ impl Kind {
         matches!(self, Self::CheckCondition | Self::CheckPrediction)
     }
 
+    /// Returns whether it stands for an instruction, executed or skipped.
+    pub const fn is_instruction(self) -> bool {
+        !matches!(self, Self::Line) && !self.is_check()
+    }
+
     /// Returns whether the pass continues only if a condition is as expected.
     pub const fn expects_condition(self) -> bool {
         matches!(self, Self::ExpectedIt | Self::CheckCondition)
@@ -125,6 +130,15 @@ impl MicroOp {
     /// Returns the target of a followed branch.
     pub fn target(&self) -> u32 {
         if self.slot.op.group() == Group::List { self.slot.aux } else { self.slot.imm }
+    }
+
+    /// Returns the address at which the block continues after this instruction at `address`.
+    pub fn successor(&self, address: u32) -> u32 {
+        if self.is_followed() {
+            self.target()
+        } else {
+            address.wrapping_add(self.slot.size().into())
+        }
     }
 
     /// Returns whether the block ends here because the next address is unknown.

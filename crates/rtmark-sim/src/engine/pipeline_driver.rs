@@ -9,9 +9,9 @@
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
-use crate::engine::block::{Block, Passage, ScheduledOp};
+use crate::engine::block::{Block, Passage, ScheduledOp, lay_out};
 use crate::engine::cursor::Cursor;
-use crate::engine::micro_op::Kind;
+use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::ExecContext;
 use crate::exec::partial::rest;
 use crate::isa::Slot;
@@ -46,18 +46,18 @@ impl State {
         }
     }
 
-    /// The schedule of a block through the pipeline, from how it stands now; `None` when no
-    /// more of them can be kept.
+    /// Computes the schedule of a block with these micro-operations, from the pipeline state at
+    /// `from`. Returns `None` when no more states can be numbered.
     #[inline(never)]
     pub(crate) fn make_schedule<'a>(
         &mut self,
         block: &'a Block,
+        slots: &[MicroOp],
         from: ProgramPoint,
     ) -> Option<&'a Passage> {
         let classify = self.rules.classify?;
         let fetches_targets = self.rules.fetches_targets();
-        let outline = &block.outline.schedule.steps;
-        let mut steps = outline.to_vec();
+        let mut steps = lay_out(block.address, slots, self.rules);
         let mut entered = EntryResult { pipe: from.pipe, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
@@ -82,9 +82,7 @@ impl State {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
-                    _ if outline[at + usize::from(line)].begin.kind == Kind::Skip => {
-                        Condition::Failed
-                    }
+                    _ if slots[at + usize::from(line)].kind == Kind::Skip => Condition::Failed,
                     _ => Condition::Passed,
                 };
                 let pipe = entered.pipe.with_condition(condition);

@@ -15,10 +15,11 @@ use rtmark_units::Cycles;
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
 use crate::engine::CortexM;
-use crate::engine::block::{Block, Passage, ScheduledOp};
+use crate::engine::block::{Block, Code, Passage, ScheduledOp};
 use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::{Entries, Entry};
+use crate::engine::micro_op::MicroOp;
 use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint};
@@ -127,13 +128,11 @@ impl CortexM {
             let number = it_outcome.map_or(0, ItOutcome::number);
             let key = Entries::key::<PIPELINED>(point, number);
             let own;
-            // Blocks with entries are no longer profiled.
-            let mut is_profiled = false;
             let entry = match entries.get(key, number) {
                 Some(entry) if !self.state.protected => entry,
                 _ => {
                     self.code.make_room(entries);
-                    match self.look_up::<PIPELINED>(point, it_outcome) {
+                    match self.look_up(point, it_outcome) {
                         LookedUp::Found(entry) => own = entry,
                         LookedUp::Nothing => break,
                         LookedUp::Full => {
@@ -143,8 +142,7 @@ impl CortexM {
                             return Ok(BlockRun::Executed);
                         }
                     }
-                    is_profiled = own.block.is_profiled();
-                    if !self.state.protected && !is_profiled {
+                    if !self.state.protected {
                         entries.add(key, own.clone());
                     }
                     &own
@@ -182,7 +180,7 @@ impl CortexM {
                     return self.end_pass(block, steps, &at, trap).map(|()| BlockRun::Executed);
                 }
             };
-            if is_profiled {
+            if entry.is_profiled() {
                 self.profile_exit(block, &at, flow);
             }
             let mispredicted = PIPELINED && self.state.train_at_exit(&at, flow);
@@ -213,19 +211,20 @@ impl CortexM {
     }
 
     /// Computes the schedule of a block for a pipeline state.
-    fn make_schedule<'a>(&mut self, block: &'a Block, from: ProgramPoint) -> Option<&'a Passage> {
-        let passage = self.state.make_schedule(block, from)?;
+    fn make_schedule<'a>(
+        &mut self,
+        block: &'a Block,
+        slots: &[MicroOp],
+        from: ProgramPoint,
+    ) -> Option<&'a Passage> {
+        let passage = self.state.make_schedule(block, slots, from)?;
         self.code.counts.keep(block.count_more_kept(passage.schedule.steps.len()));
         Some(passage)
     }
 
     /// Looks up or builds the next block and its schedule.
     #[inline(never)]
-    fn look_up<const PIPELINED: bool>(
-        &mut self,
-        from: ProgramPoint,
-        it_outcome: Option<ItOutcome>,
-    ) -> LookedUp {
+    fn look_up(&mut self, from: ProgramPoint, it_outcome: Option<ItOutcome>) -> LookedUp {
         if !self.state.may_execute_page(from.pc) {
             return LookedUp::Nothing;
         }
@@ -236,11 +235,12 @@ impl CortexM {
         if block.it_outcome != it_outcome || !self.state.may_execute_block(&block) {
             return LookedUp::Nothing;
         }
-        let passage = if PIPELINED {
-            let known = block.passage(from.pipe);
-            known.or_else(|| self.make_schedule(&block, from)).cloned()
-        } else {
-            Some(block.outline.clone())
+        let passage = match &block.code {
+            Code::Scheduled(passage) => Some(passage.clone()),
+            Code::Slots(slots) => {
+                let known = block.passage(from.pipe);
+                known.or_else(|| self.make_schedule(&block, slots, from)).cloned()
+            }
         };
         passage.map_or(LookedUp::Full, |passage| LookedUp::Found(Entry::new(block, passage)))
     }
@@ -263,17 +263,17 @@ impl CortexM {
         entry: &'a Entry,
         at: &mut Cursor<'a>,
     ) -> Option<Ending> {
-        let Entry { block, passage: Passage { schedule, .. }, .. } = entry;
+        let schedule = &entry.passage.schedule;
         let pc = at.from.pc;
         // Without a pipeline an instruction executes as soon as it enters.
-        let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
+        let until_first = if PIPELINED { u64::from(schedule.first()) } else { 0 };
         let end = pc.wrapping_add(entry.first_instruction_span());
         // A jump's target is fetched during the pipeline refill.
         let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
         let is_fetched = !self.state.is_outside_line(pc, end)
             || PIPELINED && at.from.pipe.has_entered() && self.state.fetched == pc;
         if is_target && self.state.is_outside_line(pc, end) {
-            at.from.cycles = self.state.fetch_first(block, pc, end, at.from.cycles);
+            at.from.cycles = self.state.fetch_first(schedule.line, pc, end, at.from.cycles);
         }
         if PIPELINED && at.from.cycles + until_first >= self.state.deadline {
             // It has entered, and waits to execute.
@@ -284,7 +284,7 @@ impl CortexM {
         }
         if !is_target && !is_fetched {
             let began = at.from.cycles + until_first;
-            at.from.cycles = self.state.fetch_first(block, pc, end, began) - until_first;
+            at.from.cycles = self.state.fetch_first(schedule.line, pc, end, began) - until_first;
         }
         Some(if at.from.cycles + u64::from(schedule.last) < self.state.deadline {
             at.enter(schedule);
