@@ -391,6 +391,7 @@ impl ScheduledOp {
     const fn new(MicroOp { slot, kind }: MicroOp, begin: SchedulePosition) -> Self {
         Self { slot, next: end, begin: SchedulePosition { kind, ..begin } }
     }
+
     /// Returns the micro-operation of the step.
     #[inline(always)]
     pub const fn micro(&self) -> MicroOp {

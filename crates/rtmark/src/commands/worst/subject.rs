@@ -1,7 +1,5 @@
 //! The subject of a search: an image on a soc with one scenario, its windows, and its interrupt.
 
-use std::collections::BTreeSet;
-
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
@@ -288,15 +286,17 @@ impl Subject {
         let Ok(machine) = self.records().and_then(|records| self.machine(&records)) else {
             return choose.to_owned();
         };
-        let named: BTreeSet<_> =
-            self.image.symbols().extents().map(|(address, _)| address).collect();
+        // Behind a short table of vectors, functions begin.
+        let is_code = |address| self.image.symbols().functions().any(|it| it.contains(&address));
+        let table = machine.handler_table();
+        let has_vector = |irq: Irq| {
+            table.is_some_and(|table| !is_code(table.wrapping_add(4 * u32::from(irq.exception()))))
+        };
         let all = [Irq::SYSTICK, Irq::PENDSV].into_iter();
         let all = all.chain((0..machine.soc().interrupts).map(Irq::from));
         let handled: Vec<_> = all
+            .filter(|irq| has_vector(*irq))
             .filter_map(|irq| Some((machine.handler_of(irq).ok()?, irq)))
-            .filter(|_| machine.handler_table().is_some())
-            // Behind the end of a short vector table lies anything.
-            .filter(|(address, _)| named.is_empty() || named.contains(&(address & !1)))
             .collect();
         // A default handler serves many interrupts.
         let alone = |address| handled.iter().filter(|(other, _)| *other == address).count() == 1;
