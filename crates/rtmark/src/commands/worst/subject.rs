@@ -287,10 +287,13 @@ impl Subject {
             return choose.to_owned();
         };
         // Behind a short table of vectors, functions begin.
-        let is_code = |address| self.image.symbols().functions().any(|it| it.contains(&address));
         let table = machine.handler_table();
         let has_vector = |irq: Irq| {
-            table.is_some_and(|table| !is_code(table.wrapping_add(4 * u32::from(irq.exception()))))
+            table.is_some_and(|table| {
+                let place = table.wrapping_add(4 * u32::from(irq.exception()));
+                let mut functions = self.image.symbols().functions();
+                !functions.any(|it| it.start > table && it.contains(&place))
+            })
         };
         let all = [Irq::SYSTICK, Irq::PENDSV].into_iter();
         let all = all.chain((0..machine.soc().interrupts).map(Irq::from));
