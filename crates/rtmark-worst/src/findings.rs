@@ -460,6 +460,7 @@ mod tests {
             }
         }
     }
+
     /// A hundred points: ninety of 10 cycles, nine of 20, one of 50.
     fn hundred() -> Latencies {
         let counts = BTreeMap::from([(10, 90), (20, 9), (50, 1)]);

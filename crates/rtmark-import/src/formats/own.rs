@@ -98,23 +98,19 @@ impl Fields {
         identity
     }
 
-    /// Refuses figures beside samples, from which they follow.
-    fn check_only_samples(&self) -> Result<(), String> {
-        match FIGURES.iter().find(|column| !self.get(column).is_empty()) {
-            Some(column) => Err(format!("has both samples and {column}: give one or the other")),
-            None => Ok(()),
+    /// Returns the row without its samples. If it has some, it states no figures that follow from them.
+    fn row<S>(&self, samples: Option<&S>, line: u64) -> Result<(Row, f64), String> {
+        let stated = FIGURES.iter().find(|column| !self.get(column).is_empty());
+        if let Some(column) = stated.filter(|_| samples.is_some()) {
+            return Err(format!("has both samples and {column}: give one or the other"));
         }
-    }
-
-    /// Returns the row without its samples.
-    fn row(&self, suite: Suite, line: u64) -> Result<(Row, f64), String> {
         let scenario = self.get("scenario");
         let scenario: ScenarioId = scenario.parse().map_err(|error| format!("{error}"))?;
         let (basis, scale) = unit(self.get("unit")).ok_or_else(|| {
             let shown: String = self.get("unit").chars().take(24).collect();
             format!("`{shown}` is not a unit; use cycles, instructions, ns, us, ms or s")
         })?;
-        let mut row = Row::new(suite, scenario.as_str(), line, basis);
+        let mut row = Row::new(Suite::Rtmark, scenario.as_str(), line, basis);
         for column in ["first", "min", "mean", "max", "sigma", "resolution", "p50", "p90", "p99"] {
             let text = self.get(column);
             if text.is_empty() {
@@ -309,8 +305,7 @@ impl Reader for Csv {
         let same = self.open.as_ref().is_some_and(|open| open.identity == fields.identity());
         if !same || value.is_none() {
             self.end(log);
-            let only_samples = value.as_ref().map_or(Ok(()), |_| fields.check_only_samples());
-            match only_samples.and_then(|()| fields.row(Suite::Rtmark, line.number)) {
+            match fields.row(value.as_ref(), line.number) {
                 Ok((row, _)) if value.is_none() => log.row(row),
                 Ok((row, scale)) => {
                     let identity = fields.identity();
@@ -434,8 +429,7 @@ impl<'a> Document<'a> {
                     found.texts.push((name, text.clone()));
                 }
             }
-            let only_samples = samples.as_ref().map_or(Ok(()), |_| found.check_only_samples());
-            match only_samples.and_then(|()| found.row(Suite::Rtmark, number)) {
+            match found.row(samples.as_ref(), number) {
                 Ok((mut row, scale)) => {
                     if let Some(values) = samples {
                         let mut samples = Samples::new();
