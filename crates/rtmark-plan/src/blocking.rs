@@ -33,34 +33,57 @@ pub struct Blocker {
     pub locks: u64,
 }
 
+impl Blocker {
+    /// Returns the cycles by which it delays a job, the kernel's included.
+    const fn delay(&self, kernel: LockCycles) -> u64 {
+        let locks = self.locks.saturating_mul(kernel.per_lock);
+        self.cycles.saturating_add(locks).saturating_add(kernel.per_wait)
+    }
+}
+
+/// What a kernel adds to a section that delays a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockCycles {
+    /// Cycles for each lock taken in the section and released.
+    pub per_lock: u64,
+    /// Cycles for the switches to the holder and back.
+    pub per_wait: u64,
+}
+
 /// A chain of tasks and locks through which a job's wait is unbounded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Chain(pub String);
 
-/// Returns the sections of lower-priority tasks that delay a job of `task` in the worst case.
+/// Returns the sections of lower-priority tasks that delay a job of `task` in the worst case, what
+/// the kernel adds to them included.
 ///
 /// # Errors
 /// When tasks that do not take the lock can prolong the wait without limit.
-pub fn blockers(set: &Set, task: usize, protocol: Protocol) -> Result<Vec<Blocker>, Chain> {
+pub fn blockers(
+    set: &Set,
+    task: usize,
+    protocol: Protocol,
+    kernel: LockCycles,
+) -> Result<Vec<Blocker>, Chain> {
     let level = set.tasks[task].priority;
     match protocol {
         Protocol::Cooperative => Ok(Vec::new()),
         Protocol::Ceiling => {
             let all = candidates(set, level, &shared(set, level).collect::<Vec<_>>());
-            Ok(all.into_iter().max_by_key(|blocker| blocker.cycles).into_iter().collect())
+            Ok(all.into_iter().max_by_key(|blocker| blocker.delay(kernel)).into_iter().collect())
         }
         Protocol::None => {
             if let Some(chain) = inversion(set, task) {
                 return Err(chain);
             }
-            Ok(inherited(set, level))
+            Ok(inherited(set, level, kernel))
         }
         Protocol::Inheritance => {
             if let Some(chain) = intransitive_chain(set, task) {
                 return Err(chain);
             }
-            Ok(inherited(set, level))
+            Ok(inherited(set, level, kernel))
         }
     }
 }
@@ -107,8 +130,8 @@ fn contended_locks(set: &Set, level: u32) -> Vec<usize> {
 /// Returns every section of a lower-priority task that holds one of these locks.
 fn candidates(set: &Set, level: u32, locks: &[usize]) -> Vec<Blocker> {
     let of = |task| {
-        let held = locks.iter().filter_map(|&lock| {
-            Task::holds(task, lock).map(|section| blocker(set, task, lock, section))
+        let held = locks.iter().flat_map(|&lock| {
+            Task::holds(task, lock).map(move |section| blocker(set, task, lock, section))
         });
         held.collect::<Vec<_>>()
     };
@@ -116,13 +139,15 @@ fn candidates(set: &Set, level: u32, locks: &[usize]) -> Vec<Blocker> {
 }
 
 /// Returns one section per lock or one per lower-priority task, whichever sum is less.
-fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
+fn inherited(set: &Set, level: u32, kernel: LockCycles) -> Vec<Blocker> {
     let all = candidates(set, level, &contended_locks(set, level));
     let longest_by = |name: fn(&Blocker) -> &str| {
         let mut longest: Vec<Blocker> = Vec::new();
         for blocker in &all {
             match longest.iter_mut().find(|known| name(known) == name(blocker)) {
-                Some(known) if known.cycles < blocker.cycles => *known = blocker.clone(),
+                Some(known) if known.delay(kernel) < blocker.delay(kernel) => {
+                    *known = blocker.clone()
+                }
                 Some(_) => {}
                 None => longest.push(blocker.clone()),
             }
@@ -137,7 +162,7 @@ fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
         return by_task;
     }
     let by_lock = longest_by(|blocker| &blocker.lock);
-    let sum = |all: &[Blocker]| all.iter().map(|blocker| blocker.cycles).sum::<u64>();
+    let sum = |all: &[Blocker]| all.iter().map(|blocker| blocker.delay(kernel)).sum::<u64>();
     if sum(&by_lock) < sum(&by_task) { by_lock } else { by_task }
 }
 

@@ -29,7 +29,7 @@ pub use answer::{
     CostFigure, CostsOf, Document, Gain, KernelPlan, Outcome, QueueRun, RunPlan, SCHEMA_VERSION,
     SuitePlan, TaskPlan, TaskRun, Verdict, WakePlan, WitnessPlan,
 };
-pub use blocking::{Blocker, Chain, Protocol, blockers};
+pub use blocking::{Blocker, Chain, LockCycles, Protocol, blockers};
 pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
 pub use costs::{Cost, Costs, Figure, Missing};
 pub use curves::{Curves, PeriodPoint, TasksPoint};

@@ -3,7 +3,7 @@
 //! [`Model::question`] turns a task of a set into everything that a job of it may have to wait for.
 //! The behaviour of each kernel was read in its sources; docs/plan.md cites them.
 
-use crate::blocking::{Chain, Protocol, blockers};
+use crate::blocking::{Chain, LockCycles, Protocol, blockers};
 use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
 use crate::costs::{Cost, Costs, Missing};
 use crate::set::{Release, Set, Task};
@@ -286,14 +286,26 @@ impl Model {
         if clock && !exact { set.granule } else { 0 }
     }
 
+    /// Returns whether a job that waits for a lock switches to the lock's holder and back.
+    const fn switches_to_holders(&self) -> bool {
+        matches!(self.protocol, Protocol::Inheritance | Protocol::None)
+    }
+
     /// Returns the blocking of a job by lower-priority tasks and by the kernel.
     fn blocking(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Part>, NoBound> {
         let mut parts = Vec::new();
-        for blocker in blockers(set, index, self.protocol)? {
+        let switches = self.switches_to_holders();
+        // A cost that is unknown counts as none here: any blocker reports it below.
+        let cycles = |cost| costs.known.get(&cost).map_or(0, |figure| figure.cycles);
+        let kernel = LockCycles {
+            per_lock: cycles(Cost::Lock),
+            per_wait: if switches { cycles(Cost::Contended) } else { 0 },
+        };
+        for blocker in blockers(set, index, self.protocol, kernel)? {
             let of = format!("{} with {}", blocker.task, blocker.lock);
             parts.push(Part::stated(Kind::Blocking, &of, blocker.cycles));
             parts.push(costs.part(Cost::Lock, &of, blocker.locks)?);
-            if matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
+            if switches {
                 parts.push(costs.part(Cost::Contended, &of, 1)?);
             }
         }
@@ -342,7 +354,7 @@ impl Model {
     /// Returns the switches to lock holders and back that a job may cause: one pair for each of its
     /// sections whose lock a task of the same or a lower priority may hold.
     fn waits(&self, set: &Set, task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
-        if !matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
+        if !self.switches_to_holders() {
             return Ok(None);
         }
         let held = |lock: usize| {

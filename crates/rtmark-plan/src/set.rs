@@ -111,10 +111,10 @@ impl Task {
         }
     }
 
-    /// Returns the longest outermost section in which it holds this lock.
-    pub fn holds(&self, lock: usize) -> Option<&Section> {
-        let with_lock = self.sections.iter().filter(|section| section.lock == lock);
-        with_lock.map(|section| self.outermost(section)).max_by_key(|section| section.cycles)
+    /// Returns the outermost sections in which it holds this lock.
+    pub fn holds(&self, lock: usize) -> impl Iterator<Item = &Section> {
+        let with_lock = self.sections.iter().filter(move |section| section.lock == lock);
+        with_lock.map(|section| self.outermost(section))
     }
 
     fn outermost<'a>(&'a self, section: &'a Section) -> &'a Section {

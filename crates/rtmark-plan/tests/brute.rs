@@ -2,7 +2,7 @@
 //! from every offset.
 
 use proptest::prelude::*;
-use rtmark_plan::{Costs, Model, Order, Protocol, Section, Set, Task, blockers};
+use rtmark_plan::{Costs, LockCycles, Model, Order, Protocol, Section, Set, Task, blockers};
 
 /// An unfinished job.
 #[derive(Clone, Debug)]
@@ -294,10 +294,13 @@ fn an_inversion_as_published() {
     assert_eq!(ends(Protocol::None), [14, 9, 15]);
     assert_eq!(ends(Protocol::Inheritance), [11, 14, 15]);
     let blocked = |protocol| {
-        let all = blockers(&set_of(&tasks), 0, protocol).expect("bounded");
+        let all = blockers(&set_of(&tasks), 0, protocol, LockCycles::default()).expect("bounded");
         all.iter().map(|blocker| blocker.cycles).sum::<u64>()
     };
     assert_eq!(blocked(Protocol::Inheritance), 5, "both sections");
     assert_eq!(blocked(Protocol::Ceiling), 3, "one section");
-    assert!(blockers(&set_of(&tasks), 0, Protocol::None).is_err(), "as often as b comes");
+    assert!(
+        blockers(&set_of(&tasks), 0, Protocol::None, LockCycles::default()).is_err(),
+        "as often as b comes"
+    );
 }

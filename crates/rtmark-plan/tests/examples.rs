@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rtmark_plan::{
-    Arrivals, Bound, Kind, Model, Part, Protocol, Question, Section, Set, Stream, Task, Unbounded,
-    blockers, search,
+    Arrivals, Bound, Kind, LockCycles, Model, Part, Protocol, Question, Section, Set, Stream, Task,
+    Unbounded, blockers, search,
 };
 use serde::Deserialize;
 
@@ -180,7 +180,7 @@ fn controller() -> Set {
 fn ceilings_block_once_and_also_tasks_without_locks() {
     let set = controller();
     let blocked = |index, protocol| {
-        let all = blockers(&set, index, protocol).expect("bounded");
+        let all = blockers(&set, index, protocol, LockCycles::default()).expect("bounded");
         all.iter().map(|blocker| blocker.cycles).sum::<u64>()
     };
     let by_ceiling: Vec<_> = (0..4).map(|index| blocked(index, Protocol::Ceiling)).collect();
@@ -197,7 +197,8 @@ fn ceilings_block_once_and_also_tasks_without_locks() {
 
 #[test]
 fn without_inheritance_the_chain_is_reported() {
-    let chain = blockers(&controller(), 1, Protocol::None).expect_err("unbounded");
+    let chain =
+        blockers(&controller(), 1, Protocol::None, LockCycles::default()).expect_err("unbounded");
     for name in ["control", "comm", "status", "planning"] {
         assert!(chain.0.contains(name), "{}", chain.0);
     }

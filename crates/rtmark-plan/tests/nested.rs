@@ -2,7 +2,7 @@
 //! unit of time after another from randomly drawn offsets.
 
 use oorandom::Rand64;
-use rtmark_plan::{Costs, Model, Protocol, Section, Set, Task};
+use rtmark_plan::{Cost, Costs, Model, Protocol, Section, Set, Task};
 
 /// A critical section: the lock, and the units of a job's work between which it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,4 +213,28 @@ fn the_outer_section_counts_whole() {
     // It is released when the inner lock has just been taken, and waits for the rest of the outer
     // section.
     assert_eq!(schedule(&tasks, &[2, 0], Protocol::Inheritance, 40)[0], 7 + 2);
+}
+
+/// Of two sections, the one with more locks in it delays a job more, although it is the shorter one,
+/// whether two tasks have one each or one task has both.
+#[test]
+fn locks_within_a_section_decide_which_one_delays_most() {
+    let nested = [Held { lock: 0, from: 0, to: 9 }, Held { lock: 1, from: 1, to: 3 }];
+    let plain = Held { lock: 1, from: 10, to: 20 };
+    let low = |priority, held: &[Held]| Run { work: 20, period: 400, priority, held: held.into() };
+    let high =
+        Run { work: 2, period: 400, priority: 3, held: vec![Held { lock: 1, from: 0, to: 1 }] };
+    let two = [high.clone(), low(2, &nested), low(1, &[plain])];
+    let one = [high, low(1, &[nested[0], nested[1], plain])];
+    let mut costs = Costs::zero();
+    costs.known.get_mut(&Cost::Lock).expect("known").cycles = 5;
+    let bound = |protocol, tasks: &[Run]| {
+        let bounds = Model::ideal(protocol).bounds(&set_of(tasks), &costs);
+        bounds[0].as_ref().expect("bounded").response
+    };
+    let (own, longest, other) = (2 + 5, 9 + 2 * 5, 10 + 5);
+    assert_eq!(bound(Protocol::Ceiling, &two), own + longest);
+    assert_eq!(bound(Protocol::Ceiling, &one), own + longest);
+    assert_eq!(bound(Protocol::Inheritance, &two), own + longest + other);
+    assert_eq!(bound(Protocol::Inheritance, &one), own + longest);
 }
