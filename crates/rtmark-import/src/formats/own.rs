@@ -449,7 +449,9 @@ impl<'a> Document<'a> {
                 Ok((mut row, scale)) => {
                     if let Some(values) = samples {
                         let mut series = Series::new(row, scale);
-                        values.into_iter().for_each(|value| series.push(value));
+                        for value in values {
+                            series.push(value);
+                        }
                         row = series.finish(log);
                     }
                     log.row(row);
