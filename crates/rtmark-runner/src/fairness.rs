@@ -222,7 +222,7 @@ mod tests {
         let subjects: Vec<Subject> =
             ["one", "two:checked"].iter().map(|text| text.parse().expect("good")).collect();
         let pairs = [(&one, &subjects[0]), (&two, &subjects[1])];
-        let units = plan(&pairs, &soc, &scenarios).units;
+        let units = plan(&catalogue, &pairs, &soc, &scenarios).units;
         let first: Settings = [
             ("opt", text("2, 3 in workload.c")),
             ("asserts", Setting::Switch(true)),

@@ -420,7 +420,7 @@ mod tests {
                 images.map(|(image, _)| (unit.platform.name(), &unit.kernel.manifest.id, image))
             });
             let images: Vec<_> = images.collect();
-            let different: std::collections::BTreeSet<_> = images.iter().collect();
+            let different: BTreeSet<_> = images.iter().collect();
             assert_eq!(different.len(), images.len(), "an image is in one part only");
         }
         let half = whole.part(Share { number: 2, of: 2 }, placements);

@@ -41,15 +41,15 @@ const CORTEX_M3: &[Score] = &[
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
     score("cc2650", "flash", ON, 9_000, 996, 998),
     score("cc2650", "flash", OFF, 7_635, 995, 996),
-    score("cc2650", "sram", ON, 9_016, 987, 990),
-    score("cc2650", "sram", OFF, 1_792, 989, 996),
+    score("cc2650", "sram", ON, 9_016, 988, 990),
+    score("cc2650", "sram", OFF, 1_792, 996, 996),
 ];
 
 const CORTEX_M4: &[Score] = &[
     score("cc2652", "flash", ON, 6_439, 988, 995),
     score("cc2652", "flash", OFF, 6_790, 994, 996),
-    score("cc2652", "sram", ON, 8_204, 991, 998),
-    score("cc2652", "sram", OFF, 923, 983, 1000),
+    score("cc2652", "sram", ON, 8_204, 993, 998),
+    score("cc2652", "sram", OFF, 923, 1000, 1000),
 ];
 
 impl CoreKind {

@@ -291,3 +291,18 @@ fn the_core_goes_on_while_the_bus_writes_a_bit() {
     assert_eq!(cycles(&[&bit[..], &bit].concat()), 12);
     assert_eq!(cycles(&[&bit[..], &bit, &add].concat()), 12);
 }
+
+#[test]
+fn code_in_ram_is_not_fetched_ahead_of_a_compare_and_branch() {
+    let m4 = machine("cortex-m4", Buffer::Off);
+    // ldr.w r6, [r7], from flash; nop; cbz or cbnz r5. A CC2652, from SRAM.
+    let cycles = |branch: &[u16], landing| {
+        let body = [&[0xF8D7, 0x6000, 0xBF00], branch].concat();
+        window(m4.clone(), RAM + 0x130, &body, landing, [0, 0, 0, FLASH + 0x760])
+    };
+    let (wide, narrow) = ([0xF3AF, 0x8000], [0xBF00]);
+    assert_eq!(cycles(&[0xB10D], 20), 11);
+    assert_eq!(cycles(&[0xB115], 22), 13);
+    assert_eq!(cycles(&[&[0xB915], &wide[..], &narrow].concat(), 22), 11);
+    assert_eq!(cycles(&[&[0xB92D], &wide[..], &wide, &wide].concat(), 28), 13);
+}

@@ -57,6 +57,11 @@ impl<'a> Decoding<'a> {
         self.phase == Phase::Ready
     }
 
+    /// Returns whether it is CBZ or CBNZ, and has arrived.
+    pub fn is_compare_branch(&self) -> bool {
+        self.phase != Phase::Fetching && self.step.is(has::AIMED)
+    }
+
     /// Returns whether a reason of its own keeps it in this stage.
     pub fn waits(&self) -> bool {
         self.phase == Phase::Address || self.is_held

@@ -94,6 +94,11 @@ pub(super) enum NextFetch {
 }
 
 impl NextFetch {
+    /// Returns whether the next word is fetched over the System bus.
+    fn is_on_system_bus(self) -> bool {
+        matches!(self, Self::Sequential(next) if is_on_system_bus(next))
+    }
+
     /// Records that only the second half of a branch target's word is wanted, at `address`. Returns
     /// whether the word has not been requested yet.
     pub fn narrow(&mut self, address: u32) -> bool {
@@ -209,7 +214,11 @@ impl Pipeline {
     /// Returns whether there will be room for another word once the decode stage has passed its
     /// instruction on, as it is expected to.
     fn will_have_room(&self, waiting: u8, decoding: Option<&Decoding<'_>>) -> bool {
-        if self.execute.is_busy(&self.setup)
+        let next_is_busy = decoding.is_some_and(Decoding::is_compare_branch)
+            && self.prefetch.plan.is_on_system_bus()
+            && self.setup.follows(Rule::CompareBranchIsBusy);
+        if next_is_busy
+            || self.execute.is_busy(&self.setup)
             || self.decode_waits && self.setup.follows(Rule::NoCreditForAddress)
         {
             return false;

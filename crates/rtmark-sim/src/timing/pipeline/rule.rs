@@ -44,7 +44,8 @@ rules! {
     /// an address.
     NoCreditForAddress: "no fetch ahead of a waiting address", "CC2650, CC2652, STM32F100";
     /// While CBZ or CBNZ occupies the execute stage, the fetch stage does not fetch ahead of room
-    /// either, except before r2p0.
+    /// either, except before r2p0. Over the System bus, which sees fetches a cycle later (DDI 0337G,
+    /// 12.5), it does not while one is ready in the decode stage.
     CompareBranchIsBusy: "CBZ is busy (r2)", "CC2650, CC2652 against STM32F100";
     /// A fetch that was given up while it waits for the System bus, behind the register, makes way
     /// for another, on whichever bus.
