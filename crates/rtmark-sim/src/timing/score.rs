@@ -36,7 +36,7 @@ const OFF: &str = "line buffer off";
 
 const CORTEX_M3: &[Score] = &[
     score("stm32f100", "flash", "", 31_995, 994, 998),
-    score("stm32f100", "sram", "", 8_771, 988, 995),
+    score("stm32f100", "sram", "", 8_771, 1000, 1000),
     score("cc2650", "gpram", ON, 13_961, 995, 996),
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
     score("cc2650", "flash", ON, 9_000, 996, 998),

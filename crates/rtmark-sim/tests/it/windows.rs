@@ -306,3 +306,14 @@ fn code_in_ram_is_not_fetched_ahead_of_a_compare_and_branch() {
     assert_eq!(cycles(&[&[0xB915], &wide[..], &narrow].concat(), 22), 11);
     assert_eq!(cycles(&[&[0xB92D], &wide[..], &wide, &wide].concat(), 28), 13);
 }
+
+#[test]
+fn stores_without_a_gap_pass_the_fetch_that_waits_for_them() {
+    let m3 = machine("cortex-m3", Buffer::Off);
+    // Rising numbers of strb r5, [r6], from SRAM to SRAM of an STM32F100.
+    let chip = [4, 7, 10, 11, 12, 13, 18, 19, 21, 24, 27];
+    let data = [0, RAM + 0x800, RAM + 0x800, 0];
+    assert_eq!(rising(&m3, RAM + 0xA0, &[0x7035], 11, data), chip);
+    // strd r4, r5, [r6], which nothing follows without a gap.
+    assert_eq!(rising(&m3, RAM + 0x60, &[0xE9C6, 0x4500], 3, data)[2], 18);
+}

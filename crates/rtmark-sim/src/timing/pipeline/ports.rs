@@ -55,6 +55,8 @@ pub(super) struct BusTransfer {
     converted: bool,
     /// Whether it is the first access of a converted one.
     begins: bool,
+    /// Whether it is a store whose address went out while another store's data was on the System bus.
+    follows_store: bool,
 }
 
 impl BusTransfer {
@@ -73,6 +75,8 @@ pub(super) struct FetchPort {
     registered: bool,
     /// Whether that address is kept off the System bus as long as the data port keeps the bus.
     held: bool,
+    /// Whether a store has passed that address.
+    passed: bool,
     /// Whether the last fetch taken by a bus went to the System bus.
     from_system: bool,
     /// Whether the address was already presented while its memory waited.
@@ -212,6 +216,8 @@ struct DataAddress {
     has_code: bool,
     /// Whether the bus takes it at the clock's edge.
     is_taken: bool,
+    /// Whether it goes before a fetch whose address is on the System bus.
+    passes_fetch: bool,
 }
 
 impl Pipeline {
@@ -248,14 +254,16 @@ impl Pipeline {
         let through = if waiting.data { None } else { self.data_port.data.take() };
         let goes_on = waiting.data && self.goes_on_while_bit_is_written();
         if self.fetch_port.registered {
-            self.fetch_port.registered =
-                kept || on_buses.writes_system && self.setup.follows(Rule::FetchBehindStore);
+            let held = on_buses.writes_system && self.setup.follows(Rule::FetchBehindStore);
+            self.fetch_port.passed |= address.is_taken && address.passes_fetch;
+            let passed = !held && std::mem::take(&mut self.fetch_port.passed);
+            self.fetch_port.registered = kept || held || passed;
         }
         if fetch_is_taken {
             self.take_fetch(on_buses);
         }
         if address.is_taken {
-            self.take_data(on_buses);
+            self.take_data(on_buses, through);
         }
         self.data_port.waits = waiting.data;
         if goes_on || through.is_some_and(|it| it.parts == 0 && !it.buffered) {
@@ -319,6 +327,7 @@ impl Pipeline {
             reads,
             converted,
             begins: converted,
+            follows_store: false,
         });
     }
 
@@ -369,7 +378,13 @@ impl Pipeline {
             && self.setup.follows(Rule::BusSwitchWaits);
         let behind_store =
             on_buses.writes_system && address.reads() && self.setup.follows(Rule::LoadBehindStore);
-        let behind_fetch = on_buses.fetch_on_system && address.bus == CoreBus::System;
+        let passes_fetch = on_buses.fetch_on_system
+            && on_buses.writes_system
+            && address.bus == CoreBus::System
+            && self.data_port.data.is_some_and(|it| it.follows_store)
+            && self.setup.follows(Rule::StoresPassFetch);
+        let behind_fetch =
+            on_buses.fetch_on_system && address.bus == CoreBus::System && !passes_fetch;
         let unconverted = address.begins
             && self.fetch_port.from_system
             && self.fetch_port.data.is_some()
@@ -388,6 +403,7 @@ impl Pipeline {
             asks_code: on_code && !elsewhere,
             has_code: on_code && free,
             is_taken: free && !waiting.data,
+            passes_fetch,
         }
     }
 
@@ -404,8 +420,9 @@ impl Pipeline {
         self.fetch_port.data = Some(Fetch { waits, ..fetch });
     }
 
-    /// Begins the data phase of the presented transfer, and presents its next part.
-    fn take_data(&mut self, on_buses: BusState) {
+    /// Begins the data phase of the presented transfer, which follows `before` directly, and presents its
+    /// next part.
+    fn take_data(&mut self, on_buses: BusState, before: Option<BusTransfer>) {
         let Some(mut transfer) = self.data_port.address.take() else { return };
         if !transfer.buffered
             && let Some(asking) = self.execute.last_asking()
@@ -435,6 +452,8 @@ impl Pipeline {
             && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.data_waits(transfer.reads).saturating_add(behind_write.into());
         transfer.waits = transfer.waits.saturating_add(waits);
+        let stores_on_system = |it: BusTransfer| it.store && it.bus == CoreBus::System;
+        transfer.follows_store = stores_on_system(transfer) && before.is_some_and(stores_on_system);
         self.data_port.data = Some(transfer);
     }
 }

@@ -111,6 +111,9 @@ rules! {
     FetchBehindStore: "fetch behind store, System", "CC2650, CC2652, STM32F100";
     /// On the System bus, a store waits in turn for the fetch that waits for it.
     StoreWaitsForFetch: "store before a waiting fetch", "CC2650, CC2652; not so on STM32F100";
+    /// On the System bus, stores that follow each other without a gap pass the fetch that waits for them,
+    /// from the third on. It goes one cycle after the last of them.
+    StoresPassFetch: "stores before a waiting fetch", "STM32F100; not so on CC2650, CC2652";
     /// An access that the bus matrix converts, because it is unaligned or to the bit-band alias,
     /// keeps fetches off the System bus from its address on until the data port is idle, whichever
     /// bus the access uses.

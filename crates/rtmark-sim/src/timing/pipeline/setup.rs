@@ -23,6 +23,7 @@ impl Setup {
         let applies = match rule {
             Rule::GivenUpFetchYields => !self.matrix.given_up_fetches_stay,
             Rule::StoreWaitsForFetch => self.matrix.stores_wait_for_fetches,
+            Rule::StoresPassFetch => !self.matrix.stores_wait_for_fetches,
             Rule::CompareBranchIsBusy => self.generation != Generation::EarlyCortexM3,
             _ => true,
         };
