@@ -6,6 +6,7 @@
 //! kept/<digest>.elf                            images, by what is in them
 //! linker                                       a wrapper for the linker
 //! host/<sources>                               programs for this computer that builds run
+//! host/<kernel>.<target>.<lto>.lock            held while a kernel's host code is compiled at first
 //! views/<digest>                               folders under names that make can read
 //! ```
 //!
