@@ -16,7 +16,7 @@ fn rtmark(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(arguments)
         .env("RTMARK_STORE", store.path().join("store.sqlite"))
-        .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"))
+        .env("RTMARK_BUILD", scratch().join("build"))
         .env("XDG_CONFIG_HOME", store.path())
         .output()
         .expect("rtmark runs")
