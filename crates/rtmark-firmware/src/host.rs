@@ -17,7 +17,7 @@ use crate::{Cache, Kernel, SettingChanges, Target};
 pub const CARGO: &str = "cargo";
 /// The folder for host code in Cargo's folder. Target code is elsewhere.
 const HOST: &str = "release";
-/// The file in Cargo's folder that names the link-time optimisation of the build's profile.
+/// The file in a build's folder that names the link-time optimisation of its profile.
 const LTO: &str = "lto";
 
 /// What a build's host code depends on besides its sources.
@@ -52,20 +52,19 @@ impl HostCode {
 /// # Errors
 /// When files cannot be copied. Nothing is left behind then.
 pub fn take_over(cache: &Cache, out: &Path, code: &HostCode) -> io::Result<Option<File>> {
+    std::fs::create_dir_all(out)?;
+    std::fs::write(out.join(LTO), &code.lto)?;
     let cargo = out.join(CARGO);
     if cargo.join(HOST).exists() {
         return Ok(None);
     }
     let kernel = out.file_name().unwrap_or_default().to_string_lossy();
     let turn = lock_file(&cache.host(&format!("{kernel}.{}.{}.lock", code.triple, code.lto)))?;
-    std::fs::create_dir_all(&cargo)?;
-    std::fs::write(cargo.join(LTO), &code.lto)?;
 
     let mut others = all_builds(&cache.builds());
     others.retain(|other| {
-        let cargo = other.join(CARGO);
-        let same = || std::fs::read(cargo.join(LTO)).is_ok_and(|lto| lto == code.lto.as_bytes());
-        other != out && cargo.join(HOST).is_dir() && same()
+        let same = || std::fs::read(other.join(LTO)).is_ok_and(|lto| lto == code.lto.as_bytes());
+        other != out && other.join(CARGO).join(HOST).is_dir() && same()
     });
     let fits = |other: &Path| {
         (other.file_name() == out.file_name(), other.join(CARGO).join(code.triple).is_dir())
@@ -117,7 +116,7 @@ mod tests {
         let folder = out.join(CARGO).join(HOST).join("deps");
         std::fs::create_dir_all(&folder).expect("writable");
         std::fs::create_dir_all(out.join(CARGO).join("thumbv6m")).expect("writable");
-        std::fs::write(out.join(CARGO).join(LTO), "fat").expect("writable");
+        std::fs::write(out.join(LTO), "fat").expect("writable");
         std::fs::write(folder.join("libsyn.rlib"), compiled).expect("writable");
         let file = File::options().append(true).open(folder.join("libsyn.rlib")).expect("there");
         file.set_modified(an_hour_ago()).expect("its own");
