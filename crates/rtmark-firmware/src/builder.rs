@@ -10,6 +10,7 @@ use rtmark_model::{Compiler, Setting, Settings};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{Cache, lock, short, touch_build};
+use crate::host::HostCode;
 use crate::layout::{self, make_linker};
 use crate::tools::{Tool, c_tools, clean, rust_flags, rust_target};
 use crate::{
@@ -205,6 +206,7 @@ impl Builder {
         let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         let key = self.key(kernel, target, changes, goal, &(&tools, &files));
+        let mut turn = None;
         // Two builds in the same folder would overwrite each other: the second one waits.
         let held = lock(&out)?;
         let of_key = |key: &String| known::find(&out, key);
@@ -262,8 +264,9 @@ impl Builder {
         let mut command = match build {
             BuildSystem::Make => self.make(&here, &variables, linker.as_deref(), goal),
             BuildSystem::Cargo => {
+                let code = HostCode::of(kernel, target, changes);
                 // If this fails, the build only takes longer.
-                let _ = host::take_over(&self.cache.builds(), &out);
+                turn = host::take_over(&self.cache, &out, &code).unwrap_or_default();
                 let mut command = self.cargo(kernel, target, &out, changes, goal);
                 // A user's own kernel may use another linker.
                 if let (Some(linker), false) = (linker, kernel.own) {
@@ -285,6 +288,9 @@ impl Builder {
         if let Some(key) = key {
             known::note(&out, &key, &images);
         }
+        drop(held);
+        // Only now can others take over this build's host code.
+        drop(turn);
         Ok(images)
     }
 
@@ -408,8 +414,11 @@ impl Builder {
             let probe = toml::Value::from(self.tree.root().join("probe").display().to_string());
             command.args(["--config", &format!("patch.crates-io.{PROBE}.path={probe}")]);
         }
-        // Code compiled for the host takes a third of the space without debug information.
-        command.args(["--config", "profile.release.build-override.debug=false"]);
+        // Host code without debug information takes a third of the space; without checks, it is the same
+        // for firmware with and without them.
+        for key in ["debug=false", "debug-assertions=false", "overflow-checks=false"] {
+            command.args(["--config", &format!("profile.release.build-override.{key}")]);
+        }
         command.args(["--config", "profile.release.build-override.strip='debuginfo'"]);
         // A separate folder for each build, so that builds for several socs can run in parallel.
         command.arg("--target-dir").arg(out.join(host::CARGO));

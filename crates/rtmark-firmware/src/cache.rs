@@ -6,6 +6,7 @@
 //! kept/<digest>.elf                            images, by what is in them
 //! linker                                       a wrapper for the linker
 //! host/<sources>                               programs for this computer that builds run
+//! host/<kernel>.<target>.<lto>.lock            held while a kernel's host code is compiled at first
 //! views/<digest>                               folders under names that make can read
 //! ```
 //!
@@ -235,15 +236,18 @@ pub(crate) fn lock_of(out: &Path) -> PathBuf {
 /// there is nothing to lock.
 pub(crate) fn lock(out: &Path) -> Result<Option<File>, FirmwareError> {
     let path = lock_of(out);
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let held = fs::create_dir_all(folder)
-        .and_then(|()| File::options().create(true).append(true).open(&path))
-        .and_then(|file| file.lock().map(|()| file));
-    match held {
+    match lock_file(&path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if is_write_protected(&error) => Ok(None),
         Err(error) => Err(at(&path)(error)),
     }
+}
+
+/// Waits until nobody else holds the lock of this file, which need not exist yet.
+pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+    let file = File::options().create(true).append(true).open(path)?;
+    file.lock().map(|()| file)
 }
 
 /// Tells whether a file or folder belongs to somebody else, or is read-only.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use miette::Diagnostic;
+use anstyle::{AnsiColor, Style};
 use rtmark_bisect::GitError;
 use rtmark_firmware::{FirmwareError, VariantError};
 use rtmark_model::{CatalogueError, visible};
@@ -50,9 +50,57 @@ impl CliError {
     /// Prints the error to stderr and returns its exit code.
     pub fn show(self) -> Exit {
         let exit = self.exit;
-        output::say(format!("{:?}", miette::Report::new(self)));
+        output::say(self.rendered(symbols_of(|name| std::env::var(name).ok())));
         exit
     }
+
+    /// Formats the error for a terminal: the message beside a cross and a bar, and the hint below. Lines are
+    /// not wrapped, because messages quote compiler output.
+    pub fn rendered(&self, symbols: Symbols) -> String {
+        let (cross, bar) = match symbols {
+            Symbols::Unicode => ('×', '│'),
+            Symbols::Ascii => ('x', '|'),
+        };
+        let red = |symbol: char| format!("  {MARK}{symbol}{MARK:#} ");
+        let help = format!("  {HELP}help: {HELP:#}");
+        let message = indented(&self.to_string(), &red(cross), &red(bar));
+        message + &indented(&self.hint, &help, &" ".repeat("  help: ".len()))
+    }
+}
+
+/// The colours of the symbols beside a message, and of the word before a hint.
+const MARK: Style = AnsiColor::Red.on_default();
+const HELP: Style = AnsiColor::Cyan.on_default();
+
+/// The symbols beside a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbols {
+    /// A cross and a vertical line.
+    Unicode,
+    /// The ASCII characters most like them.
+    Ascii,
+}
+
+/// Returns the symbols that the locale has characters for. `variable` looks up an environment variable.
+fn symbols_of(variable: impl Fn(&str) -> Option<String>) -> Symbols {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_ascii_uppercase();
+    let unicode = cfg!(windows) || locale.ends_with("UTF-8") || locale.ends_with("UTF8");
+    if unicode { Symbols::Unicode } else { Symbols::Ascii }
+}
+
+/// Puts one indentation before the first line of a text, and another before the rest.
+fn indented(text: &str, first: &str, rest: &str) -> String {
+    let line = |(at, line): (usize, &str)| {
+        let indent = if at == 0 { first } else { rest };
+        if line.trim().is_empty() {
+            format!("{}\n", indent.trim_end())
+        } else {
+            format!("{indent}{line}\n")
+        }
+    };
+    text.lines().enumerate().map(line).collect()
 }
 
 impl fmt::Display for CliError {
@@ -62,12 +110,6 @@ impl fmt::Display for CliError {
 }
 
 impl std::error::Error for CliError {}
-
-impl Diagnostic for CliError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.hint))
-    }
-}
 
 impl From<FirmwareError> for CliError {
     fn from(error: FirmwareError) -> Self {
@@ -192,5 +234,39 @@ impl From<GitError> for CliError {
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         Self::new(Exit::Internal, format!("output failed: {error}"), "check where the output goes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(error: &CliError, symbols: Symbols) -> String {
+        anstream::adapter::strip_str(&error.rendered(symbols)).to_string()
+    }
+
+    #[test]
+    fn messages_keep_their_lines_beside_a_bar_with_the_hint_below() {
+        let error = CliError::new(Exit::BuildFailed, "cc failed:\n\n  x.c:1\n", "correct\nit");
+        let shown = plain(&error, Symbols::Unicode);
+        assert_eq!(shown, "  × cc failed:\n  │\n  │   x.c:1\n  help: correct\n        it\n");
+        let shown = plain(&error, Symbols::Ascii);
+        assert!(shown.starts_with("  x cc failed:\n  |\n"), "{shown}");
+    }
+
+    #[test]
+    fn symbols_follow_the_locale() {
+        let symbols = |variables: &[(&str, &str)]| {
+            symbols_of(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(symbols(&[("LANG", "de_DE.UTF-8")]), Symbols::Unicode);
+        assert_eq!(symbols(&[("LANG", "C.utf8"), ("LC_ALL", "")]), Symbols::Unicode);
+        if !cfg!(windows) {
+            assert_eq!(symbols(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]), Symbols::Ascii);
+            assert_eq!(symbols(&[]), Symbols::Ascii);
+        }
     }
 }

@@ -26,11 +26,6 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 fn main() -> ExitCode {
-    let hook = miette::set_hook(Box::new(|_| {
-        // Messages quote compiler output, whose line breaks must survive.
-        Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).break_words(false).build())
-    }));
-    debug_assert!(hook.is_ok(), "nothing else installs a hook");
     let matches = overview::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let exit = cli.run().unwrap_or_else(error::CliError::show);

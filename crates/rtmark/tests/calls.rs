@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn build_folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("build-calls")
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
 }
 
 fn rtmark(arguments: &[&str]) -> Output {

@@ -10,9 +10,8 @@ use rtmark_model::Setting;
 use rtmark_sim::Image;
 use serde_json::Value;
 
-/// Kept from run to run; not where other tests look for the kernels' own variants.
 fn builds() -> std::path::PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("settings-build")
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
 }
 
 fn tree() -> Tree {

@@ -54,6 +54,7 @@ fn internal_error(error: &InternalError, image: &Image, elf: &[u8]) -> CliError 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Symbols;
     use rtmark_sim::Cycles;
 
     #[test]
@@ -67,10 +68,7 @@ mod tests {
         let image = Image::from_bytes(&[0; 8], 0x0800_0000).expect("raw");
         let shown = internal_error(&error, &image, &[]);
         assert_eq!(shown.exit, Exit::Internal);
-        let shown = format!("{:?}", miette::Report::new(shown));
-        // Long lines are wrapped and drawn next to a bar.
-        let words = shown.split_whitespace().filter(|word| *word != "│");
-        let shown = words.collect::<Vec<_>>().join(" ");
+        let shown = shown.rendered(Symbols::Unicode);
         for part in ["internal error", "0x08000124", "str.w r1, [r0, #1]", "cycle 1234"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
