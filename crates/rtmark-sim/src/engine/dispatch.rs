@@ -15,7 +15,7 @@ use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::perform::{
-    CheckPrediction, ExpectedCondition, FetchLine, Followed, Hop, If, Shifted, Skip,
+    CheckFacts, CheckPrediction, ExpectedCondition, FetchLine, Followed, Hop, If, Shifted, Skip,
 };
 use crate::exec::{
     Ending, Executing, Flow, Operation, Outcome, Path, Paths, PerOperation, operations,
@@ -275,6 +275,7 @@ impl MicroOp {
             Kind::Skip => Skip::run::<OnFastPath>,
             Kind::Line => FetchLine::run::<OnFastPath>,
             Kind::CheckPrediction => CheckPrediction::run::<OnFastPath>,
+            Kind::CheckFacts => CheckFacts::run::<OnFastPath>,
         }
     }
 }
