@@ -416,11 +416,11 @@ impl ScheduledOp {
 
     /// Returns the step after this one, which ends the pass unless this one leaves the pipeline in the
     /// state `expected`.
-    pub const fn check_facts(&self, expected: PipeState) -> Self {
+    pub fn check_facts(&self, expected: PipeState) -> Self {
         let size = self.slot.size();
         let offset = self.begin.offset + size as i16;
         let begin = SchedulePosition { offset, cost: 0, ..self.begin };
-        Self::new(MicroOp::check_facts(size, expected), begin)
+        Self::new(MicroOp::check_facts(size, begin.pipe, expected), begin)
     }
 
     /// Creates a step for a single instruction, with the program counter already after it.

@@ -8,6 +8,7 @@
 use crate::isa::{Group, Op, Slot};
 use crate::timing::NOT_TAKEN;
 use crate::timing::memo::PipeState;
+use crate::timing::pipeline::CoreBus;
 
 /// How a block executes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub enum Kind {
     CheckPrediction,
     /// Executes nothing, but ends the pass, because the preceding instruction has not shown the facts that
     /// were expected of it: if it has, this is skipped. `imm` is the pipeline's state with these facts,
-    /// `aux` the instruction's size.
+    /// `aux` the instruction's size, and `d` = 1 if the only fact is an access over the Code bus.
     CheckFacts,
     /// Executes nothing, but fetches: the next instruction enters another line of its memory. `imm`
     /// is the address of the instruction's last halfword, `aux` the line's number.
@@ -96,12 +97,20 @@ impl MicroOp {
         Self { kind: Kind::CheckCondition, ..Self::expected_it(slot, holds) }
     }
 
-    /// Creates the slot after an instruction of `size` bytes that is expected to leave the pipeline in
-    /// the state `expected`.
-    pub const fn check_facts(size: u8, expected: PipeState) -> Self {
-        let (imm, aux) = (expected.bits(), size as u32);
-        let slot = Slot { op: Op::Nop, imm, aux, cost: 0, ..Slot::undefined(0) };
+    /// Creates the slot after an instruction of `size` bytes that begins to execute in the pipeline state
+    /// `begun` and is expected to leave it in the state `expected`.
+    pub fn check_facts(size: u8, begun: PipeState, expected: PipeState) -> Self {
+        let d = u8::from(expected == begun.with_bus(CoreBus::Code));
+        let (imm, aux) = (expected.bits(), size.into());
+        let slot = Slot { op: Op::Nop, d, imm, aux, cost: 0, ..Slot::undefined(0) };
         Self { slot, kind: Kind::CheckFacts }
+    }
+
+    /// Returns whether it expects the preceding instruction to access data over the Code bus, and to show
+    /// nothing else.
+    #[inline(always)]
+    pub const fn expects_code_bus(&self) -> bool {
+        matches!(self.kind, Kind::CheckFacts) && self.slot.d == 1
     }
 
     /// Wraps an instruction that is skipped.

@@ -199,6 +199,8 @@ impl CortexM {
         run: &mut Run,
     ) -> Result<RunEnd, Stop> {
         let mut at = Cursor::from(run.point);
+        let Run { mut it, mut went, .. } = *run;
+        let mut has_passed = false;
         let end = loop {
             let entry = match looked_up.take() {
                 Some(entry) => entry,
@@ -209,17 +211,17 @@ impl CortexM {
                     {
                         break RunEnd::Due;
                     }
-                    let it_outcome = self.state.it_outcome(run.it);
+                    let it_outcome = self.state.it_outcome(it);
                     match entries.get::<PIPELINED>(&at.from, it_outcome) {
                         Some(entry) if !self.state.protected => entry,
                         _ => break RunEnd::NoEntry,
                     }
                 }
             };
-            if OBSERVED && run.went == BlockRun::Executed && entry.block.starts_at_landmark() {
+            if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
                 break RunEnd::Due;
             }
-            run.went = BlockRun::Executed;
+            went = BlockRun::Executed;
             let Entry { block, passage, .. } = entry;
             let plan = if PIPELINED && self.has_fetched_elsewhere(entry, &at.from) {
                 None
@@ -254,19 +256,18 @@ impl CortexM {
             if mispredicted {
                 at.from.pipe = at.from.pipe.mispredicted();
             }
-            run.has_fetched = at.has_fetched();
-            run.it = 0;
+            (it, has_passed) = (0, true);
             if flow != Flow::Jump {
-                run.it = entry.it_after(&at);
-                if run.it != 0 && !at.expects_condition() && at.next().is_some() {
+                it = entry.it_after(&at);
+                if it != 0 && !at.expects_condition() && at.next().is_some() {
                     break RunEnd::Due;
                 }
             }
         };
-        let has_run = at.from.instructions != run.point.instructions;
+        let has_fetched = if has_passed { at.has_fetched() } else { run.has_fetched };
         let models_buses = PIPELINED && self.state.rules.model_buses();
-        run.shown = if has_run && models_buses { at.shown() } else { None };
-        run.point = at.from;
+        let shown = if has_passed && models_buses { at.shown() } else { None };
+        *run = Run { point: at.from, it, has_fetched, shown, went };
         Ok(end)
     }
 
