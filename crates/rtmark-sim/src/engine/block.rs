@@ -294,7 +294,9 @@ pub fn lay_out(address: u32, slots: &[MicroOp], rules: &Rules) -> Vec<ScheduledO
     let positions = slots.iter().enumerate().map(|(place, &micro)| {
         let (slot, this) = (micro.slot, SchedulePosition { place: place as u8, ..begin });
         match micro.kind {
-            Kind::Line | Kind::CheckPrediction | Kind::CheckFacts => return ScheduledOp::new(micro, this),
+            Kind::Line | Kind::CheckPrediction | Kind::CheckFacts => {
+                return ScheduledOp::new(micro, this);
+            }
             Kind::CheckCondition => {
                 let begin = SchedulePosition { offset: this.offset, place: this.place, ..last };
                 return ScheduledOp::new(micro, begin);

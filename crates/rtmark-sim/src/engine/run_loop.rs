@@ -149,7 +149,8 @@ impl CortexM {
         let point = self.state.progress();
         let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(BlockRun::NoBlock) };
         self.state.lines.make_near(place.memory);
-        let mut run = Run { point, it: 0, has_fetched: false, shown: None, went: BlockRun::NoBlock };
+        let mut run =
+            Run { point, it: 0, has_fetched: false, shown: None, went: BlockRun::NoBlock };
         let mut looked_up = None;
         loop {
             match self.run_known::<PIPELINED, OBSERVED>(entries, looked_up.as_ref(), &mut run)? {
@@ -279,7 +280,8 @@ impl CortexM {
         from: ProgramPoint,
     ) -> Option<&'a Passage> {
         let Self { state, code } = self;
-        let passage = state.make_schedule(block, slots, from, |address| code.last_shown(address))?;
+        let passage =
+            state.make_schedule(block, slots, from, |address| code.last_shown(address))?;
         self.code.counts.keep(block.count_more_kept(passage.schedule.steps.len()));
         Some(passage)
     }
