@@ -33,14 +33,12 @@ pub(crate) enum BlockRun {
 }
 
 /// A run of blocks between two passes.
-struct Run {
+struct RunPosition {
     point: ProgramPoint,
     /// ITSTATE before the next block.
     it: u8,
     /// Whether the previous pass ended with a fetch.
     has_fetched: bool,
-    /// The instruction that ended the previous pass, and the facts that it has shown.
-    shown: Option<(u32, u32)>,
     went: BlockRun,
 }
 
@@ -48,8 +46,8 @@ struct Run {
 enum RunEnd {
     /// Something else is due, or the next block is in another memory.
     Due,
-    /// The next block has no entry that can be used.
-    NoEntry,
+    /// The next block has no entry that can be used. See [`Cursor::shown`].
+    NoEntry(Option<(u32, u32)>),
     /// An instruction trapped, which has been handled.
     Trapped,
 }
@@ -149,17 +147,14 @@ impl CortexM {
         let point = self.state.progress();
         let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(BlockRun::NoBlock) };
         self.state.lines.make_near(place.memory);
-        let mut run =
-            Run { point, it: 0, has_fetched: false, shown: None, went: BlockRun::NoBlock };
+        let mut run = RunPosition { point, it: 0, has_fetched: false, went: BlockRun::NoBlock };
         let mut looked_up = None;
         loop {
             match self.run_known::<PIPELINED, OBSERVED>(entries, looked_up.as_ref(), &mut run)? {
                 RunEnd::Due => break,
                 RunEnd::Trapped => return Ok(BlockRun::Executed),
-                RunEnd::NoEntry => {}
-            }
-            if let Some((address, facts)) = run.shown {
-                self.code.note_shown(address, facts);
+                RunEnd::NoEntry(Some((address, facts))) => self.code.note_shown(address, facts),
+                RunEnd::NoEntry(None) => {}
             }
             self.code.make_room(entries);
             let it_outcome = self.state.it_outcome(run.it);
@@ -179,7 +174,7 @@ impl CortexM {
                 }
             }
         }
-        let Run { point, it, has_fetched, went, .. } = run;
+        let RunPosition { point, it, has_fetched, went } = run;
         self.state.set_progress(point);
         self.suspend(it);
         if PIPELINED && has_fetched && point.pipe.awaits_target() {
@@ -192,30 +187,31 @@ impl CortexM {
 
     /// Executes a block that was looked up, if there is one, and those after it as long as they have
     /// entries.
-    #[inline(never)]
+    #[inline(always)]
     fn run_known<const PIPELINED: bool, const OBSERVED: bool>(
         &mut self,
         entries: &Entries,
         mut looked_up: Option<&Entry>,
-        run: &mut Run,
+        run: &mut RunPosition,
     ) -> Result<RunEnd, Stop> {
         let mut at = Cursor::from(run.point);
-        let Run { mut it, mut went, .. } = *run;
+        let RunPosition { mut it, mut went, .. } = *run;
         let mut has_passed = false;
         let end = loop {
-            let entry = match looked_up.take() {
-                Some(entry) => entry,
-                None => {
-                    // Another memory has another way of fetching, so a block never continues there.
-                    if at.from.cycles >= self.state.deadline
-                        || !self.state.bus.is_near_code(at.from.pc)
-                    {
-                        break RunEnd::Due;
-                    }
-                    let it_outcome = self.state.it_outcome(it);
-                    match entries.get::<PIPELINED>(&at.from, it_outcome) {
-                        Some(entry) if !self.state.protected => entry,
-                        _ => break RunEnd::NoEntry,
+            let entry = if let Some(entry) = looked_up.take() {
+                entry
+            } else {
+                // Another memory has another way of fetching, so a block never continues there.
+                let is_near = self.state.bus.is_near_code(at.from.pc);
+                if at.from.cycles >= self.state.deadline || !is_near {
+                    break RunEnd::Due;
+                }
+                let it_outcome = self.state.it_outcome(it);
+                match entries.get::<PIPELINED>(&at.from, it_outcome) {
+                    Some(entry) if !self.state.protected => entry,
+                    _ => {
+                        let shows = PIPELINED && has_passed && self.state.rules.model_buses();
+                        break RunEnd::NoEntry(if shows { at.shown() } else { None });
                     }
                 }
             };
@@ -266,9 +262,7 @@ impl CortexM {
             }
         };
         let has_fetched = if has_passed { at.has_fetched() } else { run.has_fetched };
-        let models_buses = PIPELINED && self.state.rules.model_buses();
-        let shown = if has_passed && models_buses { at.shown() } else { None };
-        *run = Run { point: at.from, it, has_fetched, shown, went };
+        *run = RunPosition { point: at.from, it, has_fetched, went };
         Ok(end)
     }
 
