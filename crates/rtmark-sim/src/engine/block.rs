@@ -294,7 +294,9 @@ pub fn lay_out(address: u32, slots: &[MicroOp], rules: &Rules) -> Vec<ScheduledO
     let positions = slots.iter().enumerate().map(|(place, &micro)| {
         let (slot, this) = (micro.slot, SchedulePosition { place: place as u8, ..begin });
         match micro.kind {
-            Kind::Line | Kind::CheckPrediction => return ScheduledOp::new(micro, this),
+            Kind::Line | Kind::CheckPrediction | Kind::CheckFacts => {
+                return ScheduledOp::new(micro, this);
+            }
             Kind::CheckCondition => {
                 let begin = SchedulePosition { offset: this.offset, place: this.place, ..last };
                 return ScheduledOp::new(micro, begin);
@@ -412,6 +414,15 @@ impl ScheduledOp {
     /// Returns the step with another micro-operation in the same position.
     pub const fn with(self, MicroOp { slot, kind }: MicroOp) -> Self {
         Self { slot, next: self.next, begin: SchedulePosition { kind, ..self.begin } }
+    }
+
+    /// Returns the step after this one, which ends the pass unless this one leaves the pipeline in the
+    /// state `expected`.
+    pub fn check_facts(&self, expected: PipeState) -> Self {
+        let size = self.slot.size();
+        let offset = self.begin.offset + size as i16;
+        let begin = SchedulePosition { offset, cost: 0, ..self.begin };
+        Self::new(MicroOp::check_facts(size, begin.pipe, expected), begin)
     }
 
     /// Creates a step for a single instruction, with the program counter already after it.

@@ -17,6 +17,8 @@ use crate::engine::fetch_plan::SharedCounts;
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
 use crate::state::State;
+#[cfg(doc)]
+use crate::timing::memo::PipeState;
 
 /// The limits of a new block. Blocks may overlap.
 const AT_FIRST: BlockLimits = BlockLimits { slots: 32, unsure: 4 };
@@ -37,6 +39,9 @@ pub struct Page {
     pub taken: [AtomicI8; PAGE_HALFWORDS],
     /// The last target of each indirect jump; zero if there was none.
     pub leads: [AtomicU32; PAGE_HALFWORDS],
+    /// The facts that the execution of each instruction has last shown the pipeline: see
+    /// [`PipeState::shown`].
+    shown: [AtomicU32; PAGE_HALFWORDS],
 }
 
 impl CodePage for Page {
@@ -46,6 +51,7 @@ impl CodePage for Page {
             it_blocks: [const { Mutex::new(None) }; PAGE_HALFWORDS],
             taken: [const { AtomicI8::new(0) }; PAGE_HALFWORDS],
             leads: [const { AtomicU32::new(0) }; PAGE_HALFWORDS],
+            shown: [const { AtomicU32::new(0) }; PAGE_HALFWORDS],
         }
     }
 }
@@ -372,6 +378,22 @@ impl CodeCache {
             let (_, within) = window.place(address);
             window.page(address).note(within, seen);
         }
+    }
+
+    /// Records the facts that the instruction at an address has shown.
+    pub fn note_shown(&mut self, address: u32, facts: u32) {
+        if let Some(window) = self.young.window(address) {
+            let (_, within) = window.place(address);
+            window.page(address).shown[within].store(facts, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the facts that the instruction at an address has last shown.
+    pub fn last_shown(&mut self, address: u32) -> u32 {
+        self.young.window(address).map_or(0, |window| {
+            let (_, within) = window.place(address);
+            window.page(address).shown[within].load(Ordering::Relaxed)
+        })
     }
 
     /// Retranslates a block by the profile of its branches.

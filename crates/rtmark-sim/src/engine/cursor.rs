@@ -8,6 +8,7 @@ use std::slice::Iter;
 
 use crate::engine::block::{NOTHING, Schedule, SchedulePosition, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
+use crate::engine::dispatch::OpFn;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::{ExecContext, Flow};
@@ -90,16 +91,23 @@ impl<'a> Cursor<'a> {
         self.leave_before(deadline);
     }
 
-    /// Returns the program point after the current instruction, if it does not jump.
+    /// Moves the program point of a pass that ended with `flow` past its last instruction. Until the
+    /// next pass, [`Cursor::from`] is where that begins.
     #[inline(always)]
-    pub fn after(&self) -> ProgramPoint {
-        let begin = self.begin();
-        let ProgramPoint { pc, cycles, instructions, pipe } = self.progress();
-        ProgramPoint {
-            pc,
-            cycles: cycles + u64::from(begin.cost),
-            instructions: instructions + 1,
-            pipe,
+    pub fn complete(&mut self, flow: Flow) {
+        let SchedulePosition { cycles, cost, count, pipe, .. } = self.current.begin;
+        let next = self.next_address();
+        let from = &mut self.from;
+        from.cycles = from.cycles.wrapping_add(u64::from(cycles) + u64::from(cost));
+        from.instructions += u64::from(count) + 1;
+        if from.pipe == PipeState::NONE {
+            from.pipe = pipe;
+        }
+        if flow == Flow::Jump {
+            from.pc = self.target;
+            from.pipe = from.pipe.taken();
+        } else {
+            from.pc = next;
         }
     }
 
@@ -154,6 +162,36 @@ impl<'a> Cursor<'a> {
         }
         self.limit = PassLimit::Steps;
         true
+    }
+
+    /// Resumes a pass that an instruction leaves because of the facts that it has shown, if these are
+    /// the expected ones. Returns the function of the next step.
+    #[inline(always)]
+    pub fn resume_as_expected(&mut self, deadline: u64) -> Option<OpFn> {
+        let (check, rest) = self.rest.as_slice().split_first()?;
+        let is_expected = check.begin.kind == Kind::CheckFacts
+            && check.slot.imm == self.from.pipe.bits()
+            && self.plan.is_none_or(|plan| plan.is_on_time(self.from.cycles))
+            && self.from.cycles.wrapping_add(self.last.into()) < deadline;
+        if !is_expected || rest.is_empty() {
+            return None;
+        }
+        self.from.pipe = PipeState::NONE;
+        self.limit = PassLimit::Steps;
+        self.rest = rest.iter();
+        Some(check.next)
+    }
+
+    /// Returns the address of the instruction that ended the latest pass, and the facts that it has shown,
+    /// if a block can expect facts of it.
+    pub fn shown(&self) -> Option<(u32, u32)> {
+        let size = match self.current.begin.kind {
+            Kind::Plain => self.current.slot.size().into(),
+            Kind::CheckFacts => self.current.slot.aux,
+            _ => return None,
+        };
+        let ProgramPoint { pc, pipe, .. } = self.from;
+        (!pipe.is_taken()).then(|| (pc.wrapping_sub(size), pipe.shown()))
     }
 
     /// Returns the index of the current step in the schedule.

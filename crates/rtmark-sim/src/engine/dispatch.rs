@@ -15,7 +15,7 @@ use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::perform::{
-    CheckPrediction, ExpectedCondition, FetchLine, Followed, Hop, If, Shifted, Skip,
+    CheckFacts, CheckPrediction, ExpectedCondition, FetchLine, Followed, Hop, If, Shifted, Skip,
 };
 use crate::exec::{
     Ending, Executing, Flow, Operation, Outcome, Path, Paths, PerOperation, operations,
@@ -23,6 +23,7 @@ use crate::exec::{
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;
+use crate::timing::pipeline::CoreBus;
 
 /// Executes the next step, and the steps after it as far as they follow each other.
 pub type OpFn = for<'a> fn(&mut State, &mut Cursor<'a>, Iter<'a, ScheduledOp>) -> Ending;
@@ -101,7 +102,7 @@ pub trait Dispatched: Sized {
         let mut at = OpCursor { pass, step, rest, path: PhantomData::<OnSlowPath> };
         let outcome = Self::perform(state, &mut at);
         if outcome == Ok(Flow::Next) {
-            return (step.next)(state, at.pass, at.rest);
+            return (at.step.next)(state, at.pass, at.rest);
         }
         at.pass();
         outcome.into()
@@ -164,6 +165,37 @@ impl<'a, P: OnPath> Executing for OpCursor<'_, 'a, P> {
     }
 
     #[inline(always)]
+    fn reads_code_fast(&mut self, state: &mut State, address: u32, place: Place) -> bool {
+        let is_immediate = state.lines.near().is_immediate();
+        if Self::IS_FAST && !is_immediate || !state.lines.is_near(place.memory) {
+            return false;
+        }
+        let (deadline, has_pipeline) = (state.deadline, state.rules.model_buses());
+        let shows_facts = has_pipeline && CoreBus::of(address) != CoreBus::USUAL;
+        if shows_facts && !self.expects_code_bus() {
+            return false;
+        }
+        if !is_immediate {
+            if state.slow.is_at(place) {
+                return false;
+            }
+            // Whether the read buffer holds the data is known only once the memory is settled.
+            let is_planned = self.pass.plan.is_some();
+            if is_planned {
+                state.settle_memory(self.pass());
+            }
+            let wait = |waits| !has_pipeline && !is_planned && self.wait(waits, deadline);
+            if !state.lines.near_mut().try_read_fast(place.offset, wait) {
+                return false;
+            }
+        }
+        if shows_facts {
+            self.skip_steps(1);
+        }
+        true
+    }
+
+    #[inline(always)]
     fn needs_check(&self) -> bool {
         self.pass.needs_check()
     }
@@ -198,6 +230,11 @@ impl<'a, P: OnPath> Executing for Following<'_, '_, 'a, P> {
     #[inline(always)]
     fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool {
         self.at.reads_literal_fast(state, place)
+    }
+
+    #[inline(always)]
+    fn reads_code_fast(&mut self, state: &mut State, address: u32, place: Place) -> bool {
+        self.at.reads_code_fast(state, address, place)
     }
 
     #[inline(always)]
@@ -251,6 +288,13 @@ impl<'a, P> OpCursor<'_, 'a, P> {
         }
     }
 
+    /// Returns whether the pass continues if the step accesses data over the Code bus, and shows the
+    /// pipeline nothing else.
+    #[inline(always)]
+    fn expects_code_bus(&self) -> bool {
+        matches!(self.rest.as_slice(), [check, _, ..] if check.micro().expects_code_bus())
+    }
+
     /// Returns whether the pass ends with this step.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
@@ -275,6 +319,7 @@ impl MicroOp {
             Kind::Skip => Skip::run::<OnFastPath>,
             Kind::Line => FetchLine::run::<OnFastPath>,
             Kind::CheckPrediction => CheckPrediction::run::<OnFastPath>,
+            Kind::CheckFacts => CheckFacts::run::<OnFastPath>,
         }
     }
 }

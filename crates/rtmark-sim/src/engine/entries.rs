@@ -125,15 +125,21 @@ impl Entries {
 
     /// Returns the key of a program point. Without a pipeline its state is ignored.
     #[inline(always)]
-    pub const fn key<const PIPELINED: bool>(at: ProgramPoint, it_outcome: u16) -> u64 {
+    const fn key<const PIPELINED: bool>(at: &ProgramPoint, it_outcome: u16) -> u64 {
         let pipe = if PIPELINED { at.pipe.bits() as u64 } else { 0 };
         ((at.pc as u64) << 32 | pipe) ^ (it_outcome as u64) << 16
     }
 
-    /// Returns the entry of a key. `it_outcome` is compared separately, since different outcomes
-    /// may share a key.
+    /// Returns the entry of a program point, after an IT with the given outcome or outside IT blocks.
     #[inline(always)]
-    pub fn get(&self, key: u64, it_outcome: u16) -> Option<&Entry> {
+    pub fn get<const PIPELINED: bool>(
+        &self,
+        point: &ProgramPoint,
+        it_outcome: Option<ItOutcome>,
+    ) -> Option<&Entry> {
+        // Different outcomes may share a key, so the outcome is compared separately.
+        let it_outcome = it_outcome.map_or(0, ItOutcome::number);
+        let key = Self::key::<PIPELINED>(point, it_outcome);
         let at = self.place(key);
         match self.get_at(at, key, it_outcome) {
             Some(entry) if !entry.is_profiled => Some(entry),
@@ -163,9 +169,15 @@ impl Entries {
         }
     }
 
-    /// Adds an entry, which may replace another.
+    /// Adds the entry of a program point, which may replace another.
     #[inline(never)]
-    pub fn add(&mut self, key: u64, mut entry: Entry) {
+    pub fn add<const PIPELINED: bool>(
+        &mut self,
+        point: &ProgramPoint,
+        it_outcome: Option<ItOutcome>,
+        mut entry: Entry,
+    ) {
+        let key = Self::key::<PIPELINED>(point, it_outcome.map_or(0, ItOutcome::number));
         let places = self.places.len();
         if places == 0 {
             self.places.resize_with(FIRST, || None);

@@ -158,6 +158,12 @@ impl<'a> PlanCursor<'a> {
     pub fn begin(plan: &'a FetchPlan, began: u64) -> Self {
         Self { plan, began, stood: 0 }
     }
+
+    /// Returns whether no cycles have been added to a pass that now counts from cycle `from`.
+    #[inline(always)]
+    pub const fn is_on_time(&self, from: u64) -> bool {
+        self.began == from
+    }
 }
 
 impl State {
@@ -206,7 +212,7 @@ impl CortexM {
         &mut self,
         block: &'a Block,
         passage: &'a Passage,
-        from: ProgramPoint,
+        from: &ProgramPoint,
     ) -> Option<&'a FetchPlan> {
         let memory = self.state.lines.near();
         if !memory.can_look_ahead()
@@ -225,7 +231,7 @@ impl CortexM {
         &mut self,
         block: &'a Block,
         Passage { schedule, plans }: &'a Passage,
-        from: ProgramPoint,
+        from: &ProgramPoint,
     ) -> Option<&'a FetchPlan> {
         if block.is_profiled() {
             return None;

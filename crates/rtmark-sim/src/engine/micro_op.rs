@@ -7,6 +7,8 @@
 
 use crate::isa::{Group, Op, Slot};
 use crate::timing::NOT_TAKEN;
+use crate::timing::memo::PipeState;
+use crate::timing::pipeline::CoreBus;
 
 /// How a block executes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,10 @@ pub enum Kind {
     /// Executes nothing, but compares the branch prediction for the preceding branch, at address
     /// `imm`, with where the block continues (`aux`).
     CheckPrediction,
+    /// Executes nothing, but ends the pass, because the preceding instruction has not shown the facts that
+    /// were expected of it: if it has, this is skipped. `imm` is the pipeline's state with these facts,
+    /// `aux` the instruction's size, and `d` = 1 if the only fact is an access over the Code bus.
+    CheckFacts,
     /// Executes nothing, but fetches: the next instruction enters another line of its memory. `imm`
     /// is the address of the instruction's last halfword, `aux` the line's number.
     Line,
@@ -40,7 +46,7 @@ pub enum Kind {
 impl Kind {
     /// Returns whether it checks something after the preceding instruction, and executes none itself.
     pub const fn is_check(self) -> bool {
-        matches!(self, Self::CheckCondition | Self::CheckPrediction)
+        matches!(self, Self::CheckCondition | Self::CheckPrediction | Self::CheckFacts)
     }
 
     /// Returns whether it stands for an instruction, executed or skipped.
@@ -89,6 +95,22 @@ impl MicroOp {
     pub fn check_condition(it: u8, holds: bool) -> Self {
         let slot = Slot { op: Op::Nop, imm: it.into(), cost: 0, ..Slot::undefined(0) };
         Self { kind: Kind::CheckCondition, ..Self::expected_it(slot, holds) }
+    }
+
+    /// Creates the slot after an instruction of `size` bytes that begins to execute in the pipeline state
+    /// `begun` and is expected to leave it in the state `expected`.
+    pub fn check_facts(size: u8, begun: PipeState, expected: PipeState) -> Self {
+        let d = u8::from(expected == begun.with_bus(CoreBus::Code));
+        let (imm, aux) = (expected.bits(), size.into());
+        let slot = Slot { op: Op::Nop, d, imm, aux, cost: 0, ..Slot::undefined(0) };
+        Self { slot, kind: Kind::CheckFacts }
+    }
+
+    /// Returns whether it expects the preceding instruction to access data over the Code bus, and to show
+    /// nothing else.
+    #[inline(always)]
+    pub const fn expects_code_bus(&self) -> bool {
+        matches!(self.kind, Kind::CheckFacts) && self.slot.d == 1
     }
 
     /// Wraps an instruction that is skipped.
@@ -149,6 +171,11 @@ impl MicroOp {
     /// Returns whether it only computes on registers, so that it always completes.
     pub fn only_calculates(&self) -> bool {
         self.kind == Kind::Plain && self.slot.op.only_calculates()
+    }
+
+    /// Returns whether its execution may show the pipeline facts that a block can expect.
+    pub fn may_show_facts(&self) -> bool {
+        self.kind == Kind::Plain && !self.slot.ends_block() && !self.slot.op.only_calculates()
     }
 
     /// Returns the shift type of the second operand, for operations that have a faster function for

@@ -50,9 +50,17 @@ impl State {
     #[inline(always)]
     pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
         let mut ending = run(self, at, at.rest());
-        while at.resume() {
-            let Some(next) = at.next() else { return Ending::Next };
-            ending = next.run()(self, at, at.rest());
+        while at.needs_check() {
+            if at.resume() {
+                let Some(next) = at.next() else { return Ending::Next };
+                ending = next.run()(self, at, at.rest());
+            } else if ending == Ending::Next
+                && let Some(next) = at.resume_as_expected(self.deadline)
+            {
+                ending = next(self, at, at.rest());
+            } else {
+                break;
+            }
         }
         ending
     }
@@ -173,6 +181,18 @@ impl Dispatched for CheckPrediction {
         }
         let pipe = at.pass().progress().pipe;
         at.pass().leave_with_state(pipe.mispredicted());
+        Ok(Flow::Leave)
+    }
+}
+
+/// Ends the pass after an instruction that has shown other facts than expected.
+pub enum CheckFacts {}
+
+impl Dispatched for CheckFacts {
+    const PATHS: Paths = Paths::Fast;
+
+    #[inline(always)]
+    fn perform<P: OnPath>(_: &mut State, _: &mut OpCursor<'_, '_, P>) -> Outcome {
         Ok(Flow::Leave)
     }
 }

@@ -9,7 +9,7 @@
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
-use crate::engine::block::{Block, Passage, ScheduledOp, lay_out};
+use crate::engine::block::{Block, Passage, lay_out};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::ExecContext;
@@ -47,34 +47,34 @@ impl State {
     }
 
     /// Computes the schedule of a block with these micro-operations, from the pipeline state at
-    /// `from`. Returns `None` when no more states can be numbered.
+    /// `from`. `facts` are those to expect of the instruction at an address. Returns `None` when no more
+    /// states can be numbered.
     #[inline(never)]
     pub(crate) fn make_schedule<'a>(
         &mut self,
         block: &'a Block,
         slots: &[MicroOp],
         from: ProgramPoint,
+        mut facts: impl FnMut(u32) -> u32,
     ) -> Option<&'a Passage> {
         let classify = self.rules.classify?;
+        let models_buses = self.rules.model_buses();
         let fetches_targets = self.rules.fetches_targets();
-        let mut steps = lay_out(block.address, slots, self.rules);
+        let mut steps = Vec::with_capacity(slots.len());
         let mut entered = EntryResult { pipe: from.pipe, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
         let mut count = 0;
-        for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
-            if begin.kind.is_check() {
+        for (at, mut step) in lay_out(block.address, slots, self.rules).into_iter().enumerate() {
+            let begin = &mut step.begin;
+            let line = begin.kind == Kind::Line;
+            // The target of a jump is fetched while the pipeline is refilled.
+            let is_target = line && fetches_targets && entered.pipe.is_taken();
+            if begin.kind.is_check() || is_target {
                 // After an instruction, before the next one enters.
                 (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
                 begin.count = count;
-                continue;
-            }
-            let line = begin.kind == Kind::Line;
-            if line && fetches_targets && entered.pipe.is_taken() {
-                // The target of a jump is fetched while the pipeline is refilled.
-                (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
-                // No instruction has executed since the branch.
-                begin.count = count;
+                steps.push(step);
                 continue;
             }
             // Any other instruction enters before its line is fetched.
@@ -94,6 +94,14 @@ impl State {
             (of_line, count) = (line, begin.count);
             if begin.kind == Kind::Followed {
                 entered.pipe = entered.pipe.taken();
+            }
+            steps.push(step);
+            if models_buses && step.micro().may_show_facts() && at + 1 < slots.len() {
+                let expected = entered.pipe.with_shown(facts(step.address(from.pc)));
+                if expected != entered.pipe {
+                    steps.push(step.check_facts(expected));
+                    entered.pipe = expected;
+                }
             }
         }
         Some(block.keep(from.pipe, steps))

@@ -22,7 +22,7 @@ use crate::engine::entries::{Entries, Entry};
 use crate::engine::micro_op::MicroOp;
 use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
-use crate::state::{NOT_FETCHED, ProgramPoint};
+use crate::state::{NOT_FETCHED, ProgramPoint, State};
 
 /// Whether any block was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,26 @@ pub(crate) enum BlockRun {
     NoBlock,
 }
 
+/// A run of blocks between two passes.
+struct RunPosition {
+    point: ProgramPoint,
+    /// ITSTATE before the next block.
+    it: u8,
+    /// Whether the previous pass ended with a fetch.
+    has_fetched: bool,
+    went: BlockRun,
+}
+
+/// How a run of blocks that have entries ended.
+enum RunEnd {
+    /// Something else is due, or the next block is in another memory.
+    Due,
+    /// The next block has no entry that can be used. See [`Cursor::shown`].
+    NoEntry(Option<(u32, u32)>),
+    /// An instruction trapped, which has been handled.
+    Trapped,
+}
+
 /// The result of looking up a block.
 enum LookedUp {
     Found(Entry),
@@ -39,6 +59,15 @@ enum LookedUp {
     Nothing,
     /// The table of pipeline states is full.
     Full,
+}
+
+impl State {
+    /// Returns the outcome of the IT before a block that begins with ITSTATE `it`; `None` outside IT
+    /// blocks.
+    #[inline(always)]
+    fn it_outcome(&self, it: u8) -> Option<ItOutcome> {
+        (it != 0).then(|| ItOutcome { it, holds: self.cpu.condition_of(it) })
+    }
 }
 
 impl CortexM {
@@ -115,91 +144,37 @@ impl CortexM {
         &mut self,
         entries: &mut Entries,
     ) -> Result<BlockRun, Stop> {
-        let mut point = self.state.progress();
+        let point = self.state.progress();
         let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(BlockRun::NoBlock) };
         self.state.lines.make_near(place.memory);
-        let mut went = BlockRun::NoBlock;
-        // ITSTATE before the next block, and whether the previous one ended with a fetch.
-        let (mut it, mut has_fetched) = (0, false);
-        // Another memory has another way of fetching, so a block never continues there.
-        while point.cycles < self.state.deadline && self.state.bus.is_near_code(point.pc) {
-            let it_outcome =
-                (it != 0).then(|| ItOutcome { it, holds: self.state.cpu.condition_of(it) });
-            let number = it_outcome.map_or(0, ItOutcome::number);
-            let key = Entries::key::<PIPELINED>(point, number);
-            let own;
-            let entry = match entries.get(key, number) {
-                Some(entry) if !self.state.protected => entry,
-                _ => {
-                    self.code.make_room(entries);
-                    match self.look_up(point, it_outcome) {
-                        LookedUp::Found(entry) => own = entry,
-                        LookedUp::Nothing => break,
-                        LookedUp::Full => {
-                            self.state.set_progress(point);
-                            self.suspend(it);
-                            self.state.renumber_pipe_states();
-                            return Ok(BlockRun::Executed);
-                        }
-                    }
+        let mut run = RunPosition { point, it: 0, has_fetched: false, went: BlockRun::NoBlock };
+        let mut looked_up = None;
+        loop {
+            match self.run_known::<PIPELINED, OBSERVED>(entries, looked_up.as_ref(), &mut run)? {
+                RunEnd::Due => break,
+                RunEnd::Trapped => return Ok(BlockRun::Executed),
+                RunEnd::NoEntry(Some((address, facts))) => self.code.note_shown(address, facts),
+                RunEnd::NoEntry(None) => {}
+            }
+            self.code.make_room(entries);
+            let it_outcome = self.state.it_outcome(run.it);
+            match self.look_up(run.point, it_outcome) {
+                LookedUp::Found(entry) => {
                     if !self.state.protected {
-                        entries.add(key, own.clone());
+                        entries.add::<PIPELINED>(&run.point, it_outcome, entry.clone());
                     }
-                    &own
+                    looked_up = Some(entry);
                 }
-            };
-            if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
-                break;
-            }
-            went = BlockRun::Executed;
-            let Entry { block, passage, .. } = entry;
-            let mut at = Cursor::from(point);
-            let plan = if PIPELINED && self.has_fetched_elsewhere(entry, point) {
-                None
-            } else {
-                self.fetch_plan(block, passage, point)
-            };
-            let (steps, ending) = if let Some(plan) = plan
-                && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
-            {
-                at.enter_planned(plan);
-                let ending = self.state.execute_from(plan.schedule.run, &mut at);
-                self.state.settle_memory(&mut at);
-                (&plan.schedule.steps, ending)
-            } else {
-                let Some(ending) = self.pass_through::<PIPELINED>(entry, &mut at) else {
-                    point = at.from;
-                    break;
-                };
-                (&passage.schedule.steps, ending)
-            };
-            let flow = match ending {
-                Ending::Next => Flow::Next,
-                Ending::Jump => Flow::Jump,
-                Ending::Trap(trap) => {
-                    return self.end_pass(block, steps, &at, trap).map(|()| BlockRun::Executed);
-                }
-            };
-            if entry.is_profiled() {
-                self.profile_exit(block, &at, flow);
-            }
-            let mispredicted = PIPELINED && self.state.train_at_exit(&at, flow);
-            point = at.after();
-            it = 0;
-            if mispredicted {
-                point.pipe = point.pipe.mispredicted();
-            }
-            has_fetched = at.has_fetched();
-            if flow == Flow::Jump {
-                point.pc = at.target;
-                point.pipe = point.pipe.taken();
-            } else {
-                it = entry.it_after(&at);
-                if it != 0 && !at.expects_condition() && at.next().is_some() {
-                    break;
+                LookedUp::Nothing => break,
+                LookedUp::Full => {
+                    self.state.set_progress(run.point);
+                    self.suspend(run.it);
+                    self.state.renumber_pipe_states();
+                    return Ok(BlockRun::Executed);
                 }
             }
         }
+        let RunPosition { point, it, has_fetched, went } = run;
         self.state.set_progress(point);
         self.suspend(it);
         if PIPELINED && has_fetched && point.pipe.awaits_target() {
@@ -210,6 +185,87 @@ impl CortexM {
         Ok(went)
     }
 
+    /// Executes a block that was looked up, if there is one, and those after it as long as they have
+    /// entries.
+    #[inline(always)]
+    fn run_known<const PIPELINED: bool, const OBSERVED: bool>(
+        &mut self,
+        entries: &Entries,
+        mut looked_up: Option<&Entry>,
+        run: &mut RunPosition,
+    ) -> Result<RunEnd, Stop> {
+        let mut at = Cursor::from(run.point);
+        let RunPosition { mut it, mut went, .. } = *run;
+        let mut has_passed = false;
+        let end = loop {
+            let entry = if let Some(entry) = looked_up.take() {
+                entry
+            } else {
+                // Another memory has another way of fetching, so a block never continues there.
+                let is_near = self.state.bus.is_near_code(at.from.pc);
+                if at.from.cycles >= self.state.deadline || !is_near {
+                    break RunEnd::Due;
+                }
+                let it_outcome = self.state.it_outcome(it);
+                match entries.get::<PIPELINED>(&at.from, it_outcome) {
+                    Some(entry) if !self.state.protected => entry,
+                    _ => {
+                        let shows = PIPELINED && has_passed && self.state.rules.model_buses();
+                        break RunEnd::NoEntry(if shows { at.shown() } else { None });
+                    }
+                }
+            };
+            if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
+                break RunEnd::Due;
+            }
+            went = BlockRun::Executed;
+            let Entry { block, passage, .. } = entry;
+            let plan = if PIPELINED && self.has_fetched_elsewhere(entry, &at.from) {
+                None
+            } else {
+                self.fetch_plan(block, passage, &at.from)
+            };
+            let (steps, ending) = if let Some(plan) = plan
+                && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
+            {
+                at.enter_planned(plan);
+                let ending = self.state.execute_from(plan.schedule.run, &mut at);
+                self.state.settle_memory(&mut at);
+                (&plan.schedule.steps, ending)
+            } else {
+                let Some(ending) = self.pass_through::<PIPELINED>(entry, &mut at) else {
+                    break RunEnd::Due;
+                };
+                (&passage.schedule.steps, ending)
+            };
+            let flow = match ending {
+                Ending::Next => Flow::Next,
+                Ending::Jump => Flow::Jump,
+                Ending::Trap(trap) => {
+                    return self.end_pass(block, steps, &at, trap).map(|()| RunEnd::Trapped);
+                }
+            };
+            if entry.is_profiled() {
+                self.profile_exit(block, &at, flow);
+            }
+            let mispredicted = PIPELINED && self.state.train_at_exit(&at, flow);
+            at.complete(flow);
+            if mispredicted {
+                at.from.pipe = at.from.pipe.mispredicted();
+            }
+            (it, has_passed) = (0, true);
+            if flow != Flow::Jump {
+                it = entry.it_after(&at);
+                if it != 0 && !at.expects_condition() && at.next().is_some() {
+                    break RunEnd::Due;
+                }
+            }
+        };
+        let has_fetched = if has_passed { at.has_fetched() } else { run.has_fetched };
+        *run = RunPosition { point: at.from, it, has_fetched, went };
+        Ok(end)
+    }
+
     /// Computes the schedule of a block for a pipeline state.
     fn make_schedule<'a>(
         &mut self,
@@ -217,7 +273,9 @@ impl CortexM {
         slots: &[MicroOp],
         from: ProgramPoint,
     ) -> Option<&'a Passage> {
-        let passage = self.state.make_schedule(block, slots, from)?;
+        let Self { state, code } = self;
+        let passage =
+            state.make_schedule(block, slots, from, |address| code.last_shown(address))?;
         self.code.counts.keep(block.count_more_kept(passage.schedule.steps.len()));
         Some(passage)
     }
@@ -248,7 +306,7 @@ impl CortexM {
     /// Returns whether a block's first instruction has entered the pipeline from another line than
     /// the latest one.
     #[inline(always)]
-    fn has_fetched_elsewhere(&self, entry: &Entry, from: ProgramPoint) -> bool {
+    fn has_fetched_elsewhere(&self, entry: &Entry, from: &ProgramPoint) -> bool {
         let end = from.pc.wrapping_add(entry.first_instruction_span());
         from.pipe.has_entered()
             && self.state.fetched == from.pc

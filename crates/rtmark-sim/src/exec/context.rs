@@ -55,6 +55,8 @@ pub trait Executing {
     /// Reads a literal from code memory if a quick check shows how long that takes and that the pass need
     /// not end for it. Returns whether the literal was read.
     fn reads_literal_fast(&mut self, state: &mut State, place: Place) -> bool;
+    /// Reads data from code memory at an address and place under the same conditions.
+    fn reads_code_fast(&mut self, state: &mut State, address: u32, place: Place) -> bool;
     /// Returns whether the next instruction must not be executed without further checks.
     fn needs_check(&self) -> bool;
     /// Returns whether a branch to this target, with bit 0 set, goes where the pass continues anyway.

@@ -7,6 +7,7 @@
 use super::Standalone;
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::{Done, Trap};
+use crate::memory::Place;
 use crate::state::State;
 
 /// Addresses from here on belong to the core itself.
@@ -27,6 +28,10 @@ pub(super) trait Datum {
 
     /// Loads the datum from the main RAM, if it is there and no check is required.
     fn load_quickly(machine: &State, address: u32) -> Option<u32>;
+
+    /// Returns the datum and its place, if it is aligned and in the memory from which code was last fetched,
+    /// and that is not the main RAM.
+    fn load_code(machine: &State, address: u32) -> Option<(u32, Place)>;
 
     /// Loads the datum from anywhere.
     fn load(machine: &mut State, address: u32) -> Loaded;
@@ -49,6 +54,15 @@ macro_rules! datum {
                     return None;
                 }
                 machine.bus.ram_load(address).map(|bytes| Self::from_le_bytes(bytes).into())
+            }
+
+            #[inline(always)]
+            fn load_code(machine: &State, address: u32) -> Option<(u32, Place)> {
+                if !is_aligned(address, $size) {
+                    return None;
+                }
+                let (bytes, place) = machine.bus.near_data(address)?;
+                Some((Self::from_le_bytes(bytes).into(), place))
             }
 
             #[inline(never)]
@@ -138,6 +152,12 @@ macro_rules! datum {
             #[inline(always)]
             fn load_quickly(machine: &State, address: u32) -> Option<u32> {
                 <$type>::load_quickly(machine, address).map(|value| value as Self as u32)
+            }
+
+            #[inline(always)]
+            fn load_code(machine: &State, address: u32) -> Option<(u32, Place)> {
+                let (value, place) = <$type>::load_code(machine, address)?;
+                Some((value as Self as u32, place))
             }
 
             #[inline(always)]

@@ -83,6 +83,19 @@ impl State {
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
+    /// Loads a datum that is in one memory with the code, if a quick check shows how long the core waits for it;
+    /// otherwise returns `None`.
+    #[inline(always)]
+    pub(super) fn read_constant_fast<D: Datum>(
+        &mut self,
+        at: &mut impl Executing,
+        address: u32,
+    ) -> Option<u32> {
+        let (value, place) = D::load_code(self, address)?;
+        let is_read = !self.protected && at.reads_code_fast(self, address, place);
+        is_read.then_some(value)
+    }
+
     /// Reads a literal, however long the core waits for it.
     #[inline(always)]
     pub(super) fn read_literal(&mut self, at: &mut impl ExecContext, address: u32) -> Option<u32> {

@@ -72,7 +72,8 @@ pub fn load<D: Datum, E: Executing>(
     mode: impl Fn(&Cpu, &Slot) -> Address,
 ) -> Outcome {
     let address = mode(&state.cpu, s);
-    if let Some(value) = D::load_quickly(state, address.at) {
+    let loaded = D::load_quickly(state, address.at);
+    if let Some(value) = loaded.or_else(|| state.read_constant_fast::<D>(at, address.at)) {
         address.write_back(&mut state.cpu, s, at);
         at.set(&mut state.cpu, s.d, value);
         return Ok(Flow::Next);

@@ -212,6 +212,23 @@ impl Bus {
         Some((bytes.get(from..to)?.try_into().ok()?, Place { memory, offset }))
     }
 
+    /// Reads `N` bytes from the memory from which code was last fetched, or returns `None` if they are not
+    /// all there or it is the main RAM.
+    #[inline(always)]
+    pub fn near_data<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
+        let Range { base, size, memory } = self.code_range;
+        let offset = address.wrapping_sub(base);
+        if offset >= size {
+            return None;
+        }
+        let bytes = match self.contents.get(memory)? {
+            Contents::Shared(bytes) => bytes.as_slice(),
+            Contents::Own(bytes) => bytes.as_slice(),
+        };
+        let from = offset as usize;
+        Some((bytes.get(from..from + N)?.try_into().ok()?, Place { memory, offset }))
+    }
+
     /// Returns the place of an address, if it is in a memory.
     pub fn place(&self, address: u32) -> Option<Place> {
         self.ranges

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register};
 
 use crate::support::programs::{self, Contents, FEW, MANY, Rounds, timings};
-use crate::support::{self, Random};
+use crate::support::{self, Firmware, Random};
 
 struct Watcher;
 
@@ -61,4 +61,38 @@ fn loops_with_few_iterations_equal_single_steps() {
 fn loops_with_many_iterations_equal_single_steps() {
     let executed = compare(1..40, MANY, 4000);
     assert!(executed > 8_000_000, "too few instructions to tell: {executed}");
+}
+
+/// Loads that read from flash or from RAM, and divisions, of which a block expects what they did last:
+/// the choice is random, or stays the same for a while.
+#[test]
+fn loads_and_divisions_that_vary_equal_single_steps() {
+    // lsrs r1, r4, #31; lsls r1, r0, #23 and lsrs r1, r1, #31
+    let choices: [&[u16]; 2] = [&[0x0FE1], &[0x05C1, 0x0FC9]];
+    for &core in CoreKind::CORTEX_M {
+        for (timing, choice) in timings().into_iter().flat_map(|it| choices.map(|way| (it, way))) {
+            let mut soc = support::soc(core);
+            soc.memories[0].timing = timing;
+            let mut firmware = Firmware::new();
+            firmware.set(0, 2500).set(3, support::RAM).set(4, 1).set(5, 1_664_525).set(6, 0x100);
+            let top = firmware.here();
+            // muls r4, r5; adds r4, #1; the choice; muls r1, r3; adds r2, r6, r1; ldr r2, [r2]
+            firmware.op(&[0x436C, 0x3401]).op(choice).op(&[0x4359, 0x1872, 0x6812]);
+            if core.is_mainline() {
+                // udiv r1, r4, r2; adds r4, r4, r1
+                firmware.op(&[0xFBB4, 0xF1F2, 0x1864]);
+            }
+            // ldrb r1, [r6, #1]; adds r4, r4, r1; subs r0, #1; bne
+            firmware.op(&[0x7871, 0x1864, 0x3801]);
+            let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+            firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
+            let mut one = firmware.on_soc(&soc).machine;
+            let mut other = one.clone();
+            for limit in [997, 10_007, 10_008, 40_009] {
+                one.run(Cycles(limit));
+                other.run_observed(Cycles(limit), &mut Watcher);
+                assert!(state(&one) == state(&other), "{core} {timing:?} {choice:x?} at {limit}");
+            }
+        }
+    }
 }

@@ -69,6 +69,19 @@ impl PipeState {
         Self(self.0 & !FACTS | other.0 & FACTS)
     }
 
+    /// Returns the facts that the execution of the newest instruction has shown, as a number; zero if
+    /// there are none.
+    #[inline(always)]
+    pub const fn shown(self) -> u32 {
+        self.0 & FACTS
+    }
+
+    /// Adds facts, given as a number.
+    #[must_use]
+    pub const fn with_shown(self, facts: u32) -> Self {
+        Self(self.0 | facts & FACTS)
+    }
+
     /// Returns the state without facts except an access on this bus.
     pub(super) const fn with_bus_alone(self, bus: CoreBus) -> Self {
         Self(self.0 & !FACTS | Self(0).with_bus(bus).0)
