@@ -146,7 +146,7 @@ fn inherited(set: &Set, level: u32, kernel: LockCycles) -> Vec<Blocker> {
         for blocker in &all {
             match longest.iter_mut().find(|known| name(known) == name(blocker)) {
                 Some(known) if known.delay(kernel) < blocker.delay(kernel) => {
-                    *known = blocker.clone()
+                    *known = blocker.clone();
                 }
                 Some(_) => {}
                 None => longest.push(blocker.clone()),

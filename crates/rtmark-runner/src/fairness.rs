@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use rtmark_firmware::{Kernel, Variant, VariantError};
 use rtmark_model::{
-    AbsentValue, Answer, Effect, IdError, KernelId, Scenario, ScenarioId, Setting, Settings,
-    Unequal, differences, setting_info,
+    AbsentValue, Answer, Catalogue, Effect, IdError, KernelId, Scenario, ScenarioId, Setting,
+    Settings, Unequal, differences, setting_info,
 };
 
 use crate::plan::{Plan, Unit};
@@ -63,8 +63,9 @@ pub struct Trial {
     pub unit: Unit,
 }
 
-/// Plans the subjects' firmware with these scenarios.
+/// Plans the subjects' firmware with these scenarios of a catalogue.
 pub fn plan(
+    catalogue: &Catalogue,
     subjects: &[(&Kernel, &Subject)],
     platform: &Platform,
     scenarios: &[&Scenario],
@@ -72,7 +73,7 @@ pub fn plan(
     let unit = |(kernel, subject): &(&Kernel, &Subject)| {
         Unit::new(kernel, platform, &subject.variant, scenarios.iter().copied())
     };
-    Plan { units: subjects.iter().map(unit).collect() }
+    Plan::of_units(subjects.iter().map(unit).collect(), catalogue)
 }
 
 /// Returns the settings that a subject was built with, as found in its answers.

@@ -1,9 +1,10 @@
 //! Resolves what to measure, kernels × variants × scenarios × platforms, before anything runs.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rtmark_firmware::{Kernel, PROFILES, SettingChanges, Variant, successor};
-use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
+use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, ScenarioId, Victim};
 use rtmark_units::Share;
 
 use crate::description_file::nearest;
@@ -61,6 +62,8 @@ pub struct Unit {
 pub struct Plan {
     /// The firmwares, platforms outermost, then kernels.
     pub units: Vec<Unit>,
+    /// The names that firmware may have for scenarios: those of the whole catalogue.
+    pub(crate) known: BTreeSet<ScenarioId>,
 }
 
 /// Returns the items of which one of the names matches one of the patterns.
@@ -112,7 +115,13 @@ impl Plan {
                 }
             }
         }
-        Ok(Self { units })
+        Ok(Self::of_units(units, catalogue))
+    }
+
+    /// Returns a plan of these firmwares, whose scenarios are from this catalogue.
+    pub fn of_units(units: Vec<Unit>, catalogue: &Catalogue) -> Self {
+        let names = catalogue.scenarios().iter().map(Scenario::in_firmware);
+        Self { units, known: names.cloned().collect() }
     }
 
     /// Returns the keys of all answers in table order: soc, scenario, kernel.
@@ -171,7 +180,7 @@ impl Plan {
             unit.scenarios.retain(|(scenario, _)| mine.iter().any(|i| i == scenario.id.group()));
         }
         units.retain(|unit| !unit.scenarios.is_empty());
-        Self { units }
+        Self { units, known: self.known.clone() }
     }
 
     /// Returns the number of answers that the plan asks for.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use rtmark_firmware::probes::index_of;
+use rtmark_firmware::probes::{self, index_of};
 use rtmark_firmware::{Builder, BuiltImage, FirmwareError, Layouts};
 use rtmark_model::{Answer, Counted, Failure, FailureKind, Firmware, Key, Scenario, Series};
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
@@ -170,11 +170,15 @@ impl Suite {
         for (unit, images) in plan.units.iter().zip(images) {
             for (scenario, excuse) in &unit.scenarios {
                 let key = unit.key(scenario);
-                resolved.push(match self.resolve_task(unit, scenario, excuse.as_ref(), images) {
-                    Resolution::NotApplicable(reason) => Err(Answer::NotApplicable { key, reason }),
-                    Resolution::Failed(failure) => Err(Answer::Failed { key, failure }),
-                    Resolution::Run(task) => Ok((key, task)),
-                });
+                resolved.push(
+                    match self.resolve_task(plan, unit, scenario, excuse.as_ref(), images) {
+                        Resolution::NotApplicable(reason) => {
+                            Err(Answer::NotApplicable { key, reason })
+                        }
+                        Resolution::Failed(failure) => Err(Answer::Failed { key, failure }),
+                        Resolution::Run(task) => Ok((key, task)),
+                    },
+                );
             }
         }
         let tasks = || resolved.iter().filter_map(|resolved| resolved.as_ref().ok());
@@ -248,6 +252,7 @@ impl Suite {
 
     fn resolve_task<'a>(
         &self,
+        plan: &Plan,
         unit: &'a Unit,
         scenario: &'a Scenario,
         excuse: Option<&String>,
@@ -298,10 +303,24 @@ impl Suite {
                 task.question = self.question(&task, index);
                 Resolution::Run(task)
             }
-            (None, ..) if unit.kernel.own => Resolution::NotApplicable(format!(
-                "{}'s firmware does not contain it.",
-                unit.kernel.manifest.name
-            )),
+            (None, _, Some(Ok(ready))) if unit.kernel.own => {
+                let mut of_image = probes::scenarios(ready.program.records());
+                match of_image.find(|name| !plan.known.contains(*name)) {
+                    Some(unknown) => contradiction(
+                        format!(
+                            "{kernel}'s image {} contains {unknown}, which no catalogue describes, but \
+                             not {id}",
+                            id.group()
+                        ),
+                        "if it is meant to be the same scenario, correct its name in the firmware or \
+                         in scenarios.toml; otherwise describe the other one, too",
+                    ),
+                    None => Resolution::NotApplicable(format!(
+                        "{}'s firmware does not contain it.",
+                        unit.kernel.manifest.name
+                    )),
+                }
+            }
             (None, _, _) => contradiction(
                 format!("{kernel} has neither an answer to {id} nor a reason why not"),
                 "add the scenario to its firmware, or a [[not_applicable]] to its kernel.toml",

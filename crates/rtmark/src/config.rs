@@ -8,7 +8,8 @@
 use std::path::{Path, PathBuf};
 
 use rtmark_model::Pattern;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,14 +24,19 @@ const VARIABLE: &str = "RTMARK_CONFIG";
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The file that keeps results.
+    #[serde(deserialize_with = "path")]
     pub store: Option<PathBuf>,
     /// The folder with the kernels' firmware sources.
+    #[serde(deserialize_with = "path")]
     pub firmware: Option<PathBuf>,
     /// The folder for builds.
+    #[serde(deserialize_with = "path")]
     pub build: Option<PathBuf>,
     /// Folders with the user's own kernels.
+    #[serde(deserialize_with = "paths")]
     pub own: Vec<PathBuf>,
     /// A folder with catalogue files.
+    #[serde(deserialize_with = "path")]
     pub catalogue: Option<PathBuf>,
     /// What `rtmark run` measures by default.
     pub run: RunSection,
@@ -59,7 +65,27 @@ pub struct GateSection {
     /// The run to compare others with.
     pub baseline: Option<String>,
     /// The file with budgets.
+    #[serde(deserialize_with = "path")]
     pub budget: Option<PathBuf>,
+}
+
+/// Reads a path, which must not be empty.
+fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+    not_empty(PathBuf::deserialize(deserializer)?).map(Some)
+}
+
+/// Reads a list of paths, none of which may be empty.
+fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
+    Vec::deserialize(deserializer)?.into_iter().map(not_empty).collect()
+}
+
+fn not_empty<E: Error>(path: PathBuf) -> Result<PathBuf, E> {
+    if path.as_os_str().is_empty() {
+        return Err(E::custom(
+            "the path is empty: leave the key out, or write \".\" for this folder",
+        ));
+    }
+    Ok(path)
 }
 
 impl Config {

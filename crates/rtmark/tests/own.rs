@@ -95,6 +95,24 @@ fn user_kernels_and_scenarios_are_measured_beside_the_suites() {
     assert!(why("ourloop", "notify.handover").contains("does not contain it"));
 }
 
+/// A name that differs between the firmware and scenarios.toml is an error, which names both. If no name is
+/// unknown, a scenario that the firmware lacks is not applicable.
+#[test]
+fn a_scenario_misspelt_in_firmware_is_an_error() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let source = ours(home.path()).join("in C #1/filter.c");
+    let run = ["run", "-q", "--own", "ours", "-k", "ourloop", "--soc", "stm32c031", "-s"];
+    let of = |scenario: &str| rtmark(home.path(), &[&run[..], &[scenario]].concat());
+    let good = std::fs::read_to_string(&source).expect("there");
+    std::fs::write(&source, good.replace("filter.median", "filter.medain")).expect("writable");
+    let output = of("filter.median");
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(10), "{said}");
+    assert!(said.contains("contains filter.medain, which no catalogue describes"), "{said}");
+    std::fs::write(&source, good).expect("writable");
+    assert!(of("notify.handover").status.success());
+}
+
 #[test]
 fn user_kernels_are_listed_and_their_errors_reported() {
     let home = tempfile::tempdir().expect("a scratch folder");

@@ -207,17 +207,26 @@ pub struct Csv {
     header: Option<Vec<&'static str>>,
     /// The number of cells in rows that are skipped because their header is not valid.
     skipped_columns: Option<usize>,
-    /// The series whose samples arrive line by line.
     open: Option<Open>,
 }
 
+/// The series whose samples arrive line by line.
 #[derive(Debug)]
 struct Open {
     section: usize,
     identity: Vec<(&'static str, String)>,
+    series: Series,
+}
+
+/// A row and its samples so far.
+#[derive(Debug)]
+struct Series {
     row: Row,
     samples: Samples,
+    /// Whole units of the row's basis in one unit of the file.
     scale: f64,
+    /// Samples that were no whole number.
+    rounded: u64,
 }
 
 fn cells(text: &str) -> Option<Vec<String>> {
@@ -310,15 +319,14 @@ impl Reader for Csv {
                 Ok((row, scale)) => {
                     let identity = fields.identity();
                     let section = log.reserve();
-                    self.open =
-                        Some(Open { section, identity, row, samples: Samples::new(), scale });
+                    self.open = Some(Open { section, identity, series: Series::new(row, scale) });
                 }
                 Err(problem) => log.report_unreadable(line, Suite::Rtmark, &problem),
             }
         }
         if let Some((open, value)) = self.open.as_mut().zip(value) {
             match Number::read(&value) {
-                Some(number) => open.push(number),
+                Some(number) => open.series.push(number),
                 None => log.report_unreadable(line, Suite::Rtmark, "value is not a number"),
             }
         }
@@ -327,41 +335,49 @@ impl Reader for Csv {
 
     fn end(&mut self, log: &mut Log) {
         if let Some(open) = self.open.take() {
-            log.row_of(open.section, open.finish());
+            let row = open.series.finish(log);
+            log.row_of(open.section, row);
         }
     }
 }
 
-impl Open {
+impl Series {
+    const fn new(row: Row, scale: f64) -> Self {
+        Self { row, samples: Samples::new(), scale, rounded: 0 }
+    }
+
     fn push(&mut self, number: Number) {
-        push(&mut self.row, &mut self.samples, &number.scaled(self.scale));
-    }
-
-    fn finish(mut self) -> Row {
-        finish(&mut self.row, self.samples, self.scale);
-        self.row
-    }
-}
-
-fn push(row: &mut Row, samples: &mut Samples, number: &Number) {
-    // Problems with it become flags of the series.
-    let value = number.value;
-    row.set(|_, _| (), number);
-    match value {
-        Some(value) if value >= 0.0 && value < u64::MAX as f64 => {
-            if samples.runs().len() as u64 >= MAX_SAMPLES {
-                row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
-            } else {
-                samples.push(value.round() as u64, Disturbance::NONE);
+        let number = number.scaled(self.scale);
+        // Problems with it become flags of the series.
+        self.row.set(|_, _| (), &number);
+        match number.value {
+            Some(value) if value >= 0.0 && value < u64::MAX as f64 => {
+                if self.samples.runs().len() as u64 >= MAX_SAMPLES {
+                    self.row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
+                } else {
+                    let whole = value.round();
+                    // Scaling changes a whole number by less.
+                    let inexact = (4.0 * f64::EPSILON * whole).max(1e-9);
+                    self.rounded += u64::from((value - whole).abs() > inexact);
+                    self.samples.push(whole as u64, Disturbance::NONE);
+                }
             }
+            _ => self.row.flag(FlagKind::Incomplete, "impossible samples are left out"),
         }
-        _ => row.flag(FlagKind::Incomplete, "impossible samples are left out"),
     }
-}
 
-fn finish(row: &mut Row, samples: Samples, scale: f64) {
-    let resolution = row.summary().and_then(|summary| summary.resolution).unwrap_or(scale);
-    row.figures = Figures::Samples(samples, resolution.clamp(1.0, 1e18) as u64);
+    /// Returns the row with its samples, and says if they were rounded.
+    fn finish(self, log: &mut Log) -> Row {
+        let Self { mut row, samples, scale, rounded } = self;
+        if rounded > 0 {
+            let said = format!("samples rounded to whole {}: {rounded}", row.basis);
+            log.warn(row.line, format!("{}: {said}", row.name));
+            row.facts.insert("rounded".to_owned(), said);
+        }
+        let resolution = row.summary().and_then(|summary| summary.resolution).unwrap_or(scale);
+        row.figures = Figures::Samples(samples, resolution.clamp(1.0, 1e18) as u64);
+        row
+    }
 }
 
 /// The JSON format, read as a whole.
@@ -432,11 +448,11 @@ impl<'a> Document<'a> {
             match found.row(samples.as_ref(), number) {
                 Ok((mut row, scale)) => {
                     if let Some(values) = samples {
-                        let mut samples = Samples::new();
+                        let mut series = Series::new(row, scale);
                         for value in values {
-                            push(&mut row, &mut samples, &value.scaled(scale));
+                            series.push(value);
                         }
-                        finish(&mut row, samples, scale);
+                        row = series.finish(log);
                     }
                     log.row(row);
                 }

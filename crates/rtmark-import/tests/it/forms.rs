@@ -125,3 +125,25 @@ fn a_file_has_the_name_of_the_benchmark() {
         assert_eq!(log.map(|log| log.row.as_str()), Some(row), "{file}");
     }
 }
+
+/// Samples are whole nanoseconds or cycles. What is lost by that is said, once a series; a time in
+/// microseconds that is a whole number of nanoseconds loses nothing.
+#[test]
+fn samples_that_are_rounded_cause_a_warning() {
+    let csv = "scenario,unit,value\na.b,us,1.1\na.b,us,0.0015\na.b,us,0.0004\na.c,cycles,12\n";
+    let json = r#"{"rtmark_import":1,"rows":[
+        {"scenario":"a.b","unit":"us","samples":[1.1, 0.0015, 0.0004]},
+        {"scenario":"a.c","unit":"cycles","samples":[12]}]}"#;
+    for text in [csv, json] {
+        let imported = import(text.as_bytes(), "x", &Catalogue::default(), &Options::default());
+        let imported = imported.expect("a log");
+        let said: Vec<_> = imported.warnings.iter().map(|it| (it.line, &*it.message)).collect();
+        assert_eq!(said, [(2, "a.b: samples rounded to whole ns: 2")]);
+        let facts = imported.answers.iter().map(|answer| match answer {
+            Answer::Measured(series) => series.facts.get("rounded").cloned(),
+            other => panic!("{other:?}"),
+        });
+        let rounded = Some("samples rounded to whole ns: 2".to_owned());
+        assert_eq!(facts.collect::<Vec<_>>(), [rounded, None]);
+    }
+}

@@ -163,24 +163,25 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
             let unit = &self.plan.units[at];
             for (scenario, excuse) in &unit.scenarios {
                 let key = unit.key(scenario);
-                let (answer, origin, question) =
-                    match self.suite.resolve_task(unit, scenario, excuse.as_ref(), images) {
-                        Resolution::NotApplicable(reason) => {
-                            (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
-                        }
-                        Resolution::Failed(failure) => {
-                            (Answer::Failed { key, failure }, Origin::Fresh, None)
-                        }
-                        Resolution::Run(task) => {
-                            let commit = self.commit.as_deref();
-                            let known = self.suite.recalled(&task, key, commit, self.observer);
-                            let Some(known) = known else {
-                                tasks.push(task);
-                                continue;
-                            };
-                            (known, Origin::Recalled, task.question)
-                        }
-                    };
+                let (suite, plan) = (self.suite, self.plan);
+                let resolved = suite.resolve_task(plan, unit, scenario, excuse.as_ref(), images);
+                let (answer, origin, question) = match resolved {
+                    Resolution::NotApplicable(reason) => {
+                        (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
+                    }
+                    Resolution::Failed(failure) => {
+                        (Answer::Failed { key, failure }, Origin::Fresh, None)
+                    }
+                    Resolution::Run(task) => {
+                        let commit = self.commit.as_deref();
+                        let known = self.suite.recalled(&task, key, commit, self.observer);
+                        let Some(known) = known else {
+                            tasks.push(task);
+                            continue;
+                        };
+                        (known, Origin::Recalled, task.question)
+                    }
+                };
                 self.keep(stage, answer, origin, question.as_ref(), None)?;
             }
         }

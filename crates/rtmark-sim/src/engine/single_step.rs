@@ -74,7 +74,7 @@ impl State {
     /// Executes or skips the next instruction of an IT block.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         if let Some(ici) = self.cpu.ici() {
-            return self.run_to_landmark(pc, &slot, ici);
+            return self.resume_instruction(pc, &slot, ici);
         }
         let condition = self.condition_of_next();
         self.enter_under(condition);

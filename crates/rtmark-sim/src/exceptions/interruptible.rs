@@ -263,7 +263,7 @@ impl State {
     }
 
     /// Continues an instruction that was suspended.
-    pub(crate) fn run_to_landmark(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
+    pub(crate) fn resume_instruction(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
         let real = self.unwatched_slot(pc, slot).map(|slot| slot.unguarded());
         let Some(real) = real.filter(|real| self.continues(real, ici)) else {
             // EPSR.ICI does not fit this instruction (100230, C.5; elsewhere UNPREDICTABLE).

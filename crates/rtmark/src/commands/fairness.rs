@@ -77,7 +77,7 @@ impl Arguments {
         for subject in &self.subjects {
             pairs.push((kernel_of(&kernels, subject)?, subject));
         }
-        let plan = fairness::plan(&pairs, &Platform::from(soc.clone()), &scenarios);
+        let plan = fairness::plan(&catalogue, &pairs, &Platform::from(soc.clone()), &scenarios);
         for unit in &plan.units {
             let core = soc.soc.core.name();
             if let Err(reason) = unit.variant.of(&unit.kernel.manifest, core) {
@@ -115,7 +115,7 @@ impl Arguments {
         if self.measure {
             let trials = fairness::trials(&plan.units, &found);
             let units = trials.iter().map(|trial| trial.unit.clone()).collect();
-            let after = suite.run(&Plan { units }, &mut observer)?;
+            let after = suite.run(&Plan::of_units(units, &catalogue), &mut observer)?;
             effects = fairness::effects(&plan.units, &before, &trials, &after);
         }
         observer.finish()?;

@@ -259,7 +259,8 @@ impl Bench<'_> {
         let mut exit = Exit::Fine;
         for on in [RunTarget::Sim, RunTarget::SimInstructions, RunTarget::Qemu] {
             let mine: Vec<_> = prepared.iter().filter(|one| one.run.on == on).collect();
-            let plan = Plan { units: mine.iter().map(|one| one.unit.clone()).collect() };
+            let units = mine.iter().map(|one| one.unit.clone()).collect();
+            let plan = Plan::of_units(units, self.catalogue);
             if plan.units.is_empty() {
                 continue;
             }
@@ -352,7 +353,7 @@ impl Bench<'_> {
             return;
         }
         let mut progress = Progress::new(self.verbosity);
-        let plan = Plan { units: vec![unit] };
+        let plan = Plan::of_units(vec![unit], self.catalogue);
         let explained = self.suite.explain(&plan, &mut progress);
         progress.finish();
         for (name, explained) in names.iter().zip(explained) {

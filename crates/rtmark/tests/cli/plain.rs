@@ -152,6 +152,17 @@ fn init_creates_a_project_that_runs() {
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 2, "one file, one folder");
 }
 
+/// An empty path would mean the folder of the file itself.
+#[test]
+fn empty_paths_in_the_configuration_are_refused() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    for line in ["build = \"\"", "own = [\"mine\", \"\"]", "gate.budget = \"\""] {
+        std::fs::write(home.path().join("rtmark.toml"), format!("\n{line}\n")).expect("writable");
+        let refused = run_rtmark(home.path(), &["list", "kernels"]);
+        refused.assert_error(2, &["rtmark.toml", "line 2", "the path is empty"]);
+    }
+}
+
 #[test]
 fn cached_builds_are_listed_and_removed() {
     let home = tempfile::tempdir().expect("a scratch folder");

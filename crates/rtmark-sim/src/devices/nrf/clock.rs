@@ -20,12 +20,18 @@ pub struct NrfClock {
     events: Events,
     interrupts: u32,
     running: [bool; 2],
+    /// LFCLKSRCCOPY: the source with which the low-frequency clock was last started.
+    low_source: u32,
     kept: BTreeMap<u32, u32>,
 }
 
 impl NrfClock {
+    fn kept(&self, offset: u32) -> u32 {
+        self.kept.get(&offset).copied().unwrap_or(0)
+    }
+
     /// Performs a task; an oscillator's event occurs at once.
-    const fn task(&mut self, offset: u32) {
+    fn task(&mut self, offset: u32) {
         match offset {
             0x000 => {
                 self.running[HIGH] = true;
@@ -34,6 +40,7 @@ impl NrfClock {
             0x004 => self.running[HIGH] = false,
             0x008 => {
                 self.running[LOW] = true;
+                self.low_source = self.kept(LOW_SOURCE) & 3;
                 self.events.raise(1 << 1);
             }
             0x00C => self.running[LOW] = false,
@@ -47,7 +54,6 @@ impl NrfClock {
 
 impl DeviceModel for NrfClock {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
-        let kept = |at| self.kept.get(&at).copied().unwrap_or(0);
         Some(match offset {
             0x000..=0x0FC => 0,
             0x100..=0x17C => self.events.read(offset),
@@ -57,10 +63,10 @@ impl DeviceModel for NrfClock {
             0x40C if self.running[HIGH] => STATE | CRYSTAL,
             0x40C => STATE,
             0x414 => u32::from(self.running[LOW]),
-            0x418 if self.running[LOW] => STATE | kept(LOW_SOURCE) & 3,
+            0x418 if self.running[LOW] => STATE | self.low_source,
             0x418 => 0,
-            0x41C => kept(LOW_SOURCE) & 3,
-            _ => kept(offset),
+            0x41C => self.low_source,
+            _ => self.kept(offset),
         })
     }
 

@@ -308,7 +308,7 @@ impl Bench<'_> {
             let scenarios = scenarios.filter(|it| wanted.iter().any(|id| id == it.id.as_str()));
             units.push(Unit::new(candidate.kernel, &platform, &candidate.variant, scenarios));
         }
-        let plan = Plan { units };
+        let plan = Plan::of_units(units, &self.found.catalogue);
         let suite = Suite {
             placements: Placements::Exactly(self.placements),
             ..suite(self.found.tree.clone(), None)

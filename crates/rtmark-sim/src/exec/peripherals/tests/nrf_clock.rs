@@ -40,11 +40,17 @@ fn the_low_frequency_clock_shows_its_source() {
     let shows = |nrf: &mut Rig| [LFCLKRUN, LFCLKSTAT, LFCLKSTARTED].map(|at| nrf.read(CLOCK + at));
     nrf.write(CLOCK + LFCLKSRC, 1);
     assert_eq!(shows(&mut nrf), [0, 0, 0]);
+    assert_eq!(nrf.read(CLOCK + LFCLKSRCCOPY), 0, "not started");
     nrf.write(CLOCK + 8, 1);
     assert_eq!(shows(&mut nrf), [1, RUNNING | 1, 1]);
     assert_eq!((nrf.read(CLOCK + LFCLKSRCCOPY), nrf.read(CLOCK + LFCLKSRC)), (1, 1));
+    // Another source is copied by the next start.
+    nrf.write(CLOCK + LFCLKSRC, 2);
+    assert_eq!((nrf.read(CLOCK + LFCLKSRCCOPY), nrf.read(CLOCK + LFCLKSTAT)), (1, RUNNING | 1));
     nrf.write(CLOCK + 0xC, 1);
     assert_eq!(shows(&mut nrf), [0, 0, 1]);
+    nrf.write(CLOCK + 8, 1);
+    assert_eq!((nrf.read(CLOCK + LFCLKSRCCOPY), nrf.read(CLOCK + LFCLKSTAT)), (2, RUNNING | 2));
 }
 
 /// 5.4.3: INTENSET and INTENCLR by bit; POWER_CLOCK is interrupt 0.
