@@ -286,6 +286,72 @@ fn longest(
     longest
 }
 
+/// Runs an executor's batches, the most recently woken task first, and returns the longest responses. An
+/// executor that wakes takes the switch to a job once; each poll ends with the switch from it.
+fn batches(set: &Set, charges: Charges, offsets: &[u64], until: u64) -> Vec<u64> {
+    let mut longest = vec![0; set.tasks.len()];
+    let (mut woken, mut batch): (Vec<(usize, Job)>, Vec<(usize, Job)>) = Default::default();
+    let (mut busy, mut sleeps) = (0_u64, true);
+    for now in 0..until {
+        for (at, task) in set.tasks.iter().enumerate() {
+            if now >= offsets[at] && (now - offsets[at]).is_multiple_of(task.period) {
+                busy += charges.release;
+                woken.push((at, Job { released: now, done: 0, waits: false }));
+            }
+        }
+        if busy == 0 && batch.is_empty() {
+            batch = std::mem::take(&mut woken);
+            busy += if sleeps && !batch.is_empty() { charges.start } else { 0 };
+            sleeps = batch.is_empty();
+        }
+        if busy > 0 {
+            busy -= 1;
+            continue;
+        }
+        let Some((at, job)) = batch.last_mut() else { continue };
+        job.done += 1;
+        if job.done == set.tasks[*at].work {
+            longest[*at] = longest[*at].max(now + 1 - job.released);
+            batch.pop();
+            busy += charges.end;
+        }
+    }
+    longest
+}
+
+#[test]
+fn no_poll_of_an_executor_exceeds_its_bound() {
+    let model = Model::of("embassy").expect("known");
+    let mut draw = Rand64::new(21);
+    let (mut sets, mut tasks, mut reached) = (0, 0, 0);
+    for _ in 0..2_000 {
+        let mut set = Set { granule: 1, ..Set::default() };
+        for number in 0..draw.rand_range(1..5) {
+            let (work, period) = (draw.rand_range(1..8), draw.rand_range(20..90));
+            set.tasks.push(Task::new(&format!("t{number}"), 1, work, period));
+        }
+        let charges = Charges::draw(&mut draw);
+        let bounds = bounds(&model, &set, &charges.costs(&model));
+        let Some(bounds) = bounds.into_iter().collect::<Option<Vec<_>>>() else { continue };
+        let mut longest = vec![0; set.tasks.len()];
+        for run in 0..20 {
+            let mut offset = |period| if run == 0 { 0 } else { draw.rand_range(0..period) };
+            let offsets: Vec<_> = set.tasks.iter().map(|task| offset(task.period)).collect();
+            let found = batches(&set, charges, &offsets, 1_500);
+            longest
+                .iter_mut()
+                .zip(found)
+                .for_each(|(longest, found)| *longest = found.max(*longest));
+        }
+        for (bound, longest) in bounds.iter().zip(longest) {
+            assert!(longest <= *bound, "{longest} {bounds:?} {charges:?} {set:#?}");
+            reached += usize::from(longest == *bound);
+        }
+        (sets, tasks) = (sets + 1, tasks + set.tasks.len());
+    }
+    assert!(sets > 1_000 && reached > tasks / 5, "{sets} sets, {reached} of {tasks} reached");
+}
+
 /// A job that ends just in time leaves no time for the switch from it: the next one is late, and the
 /// one after that even later.
 #[test]
