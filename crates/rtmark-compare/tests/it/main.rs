@@ -232,7 +232,7 @@ fn added_and_removed_answers_are_listed() {
     );
     let all = table(&comparison, Some(&found), Rows::All);
     assert!(all.contains("k a.a on s") && all.contains("k a.e on s"), "{all}");
-    let text = rtmark_compare::markdown(&comparison, Some(&found), Rows::Changed);
+    let text = markdown(&comparison, Some(&found), Rows::Changed);
     let row =
         "1 only before</summary>\n\n| scenario | kernel | soc |\n|---|---|---|\n| a.a | k | s |";
     assert!(text.contains(row), "{text}");
