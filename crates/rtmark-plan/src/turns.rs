@@ -124,7 +124,7 @@ impl Model {
         }
         let held = costs.part(Cost::HeldBack, "the kernel", 1)?.cycles;
         let rest = switch.cycles.saturating_sub(held);
-        Ok((rest > 0).then(|| Part { kind: Kind::Earlier, cycles: rest, ..switch }))
+        Ok((rest > 0).then_some(Part { kind: Kind::Earlier, cycles: rest, ..switch }))
     }
 
     /// Returns the turns of all other tasks for which a job may have to wait.

@@ -290,7 +290,8 @@ fn longest(
 /// executor that wakes takes the switch to a job once; each poll ends with the switch from it.
 fn batches(set: &Set, charges: Charges, offsets: &[u64], until: u64) -> Vec<u64> {
     let mut longest = vec![0; set.tasks.len()];
-    let (mut woken, mut batch): (Vec<(usize, Job)>, Vec<(usize, Job)>) = Default::default();
+    let mut woken: Vec<(usize, Job)> = Vec::new();
+    let mut batch: Vec<(usize, Job)> = Vec::new();
     let (mut busy, mut sleeps) = (0_u64, true);
     for now in 0..until {
         for (at, task) in set.tasks.iter().enumerate() {

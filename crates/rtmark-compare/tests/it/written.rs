@@ -1,5 +1,7 @@
 //! Output for programs, GitHub and people.
 
+use std::slice::from_ref;
+
 use super::*;
 
 #[test]
@@ -164,7 +166,7 @@ fn a_headline_says_what_could_not_be_compared() {
     };
     let other = answer("a.b", json!([{"value": 5}]), json!({"clock": 1}));
     let (a, c) = (plain("a.b", 120, 100), plain("a.c", 120, 100));
-    assert_eq!(headline(&[a.clone()], &[other.clone()]), "### Nothing could be compared");
+    assert_eq!(headline(from_ref(&a), from_ref(&other)), "### Nothing could be compared");
     let all = headline(&[a.clone(), c.clone()], &[other, c.clone()]);
     assert_eq!(all, "### Nothing became slower or faster; 1 cannot be compared");
     assert_eq!(headline(&[a.clone(), c.clone()], &[a, c]), "### Nothing became slower or faster");
