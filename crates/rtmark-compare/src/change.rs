@@ -25,7 +25,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All of them; the first one that differs decides the verdict.
+    /// All of them; the first one that differs decides the verdict, unless the largest sample grew.
     pub const ALL: [Self; 5] = [Self::Median, Self::Max, Self::First, Self::Total, Self::Disturbed];
 
     /// Returns the word used in tables and files.

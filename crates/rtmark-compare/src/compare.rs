@@ -11,7 +11,7 @@ use rtmark_model::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, changes, of_instructions};
+use crate::change::{Change, Measure, changes, of_instructions};
 use crate::differences::{Aspect, Difference, differences};
 use crate::estimate::{Direction, Estimate};
 
@@ -321,6 +321,12 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
                     Direction::Down => Verdict::Better,
                     Direction::Up => Verdict::Worse,
                 };
+                if estimate.is_below_resolution() {
+                    pair.notes.push(format!(
+                        "less than the clock can show: its resolution is {} {}",
+                        estimate.resolution, after.basis
+                    ));
+                }
                 pair.estimate = Some(estimate);
             }
             Err(reason) => {
@@ -338,7 +344,8 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
 }
 
 /// Judges an exact series. If the instructions changed, it became worse if either its figure or their
-/// number grew: nobody can tell how much is due to the change and how much to placement.
+/// number grew: nobody can tell how much is due to the change and how much to placement. A larger
+/// largest sample is worse even if the typical one is smaller.
 fn exact_verdict(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
     match (changes, instructions) {
         ([], None | Some([])) => Verdict::Same,
@@ -348,7 +355,10 @@ fn exact_verdict(changes: &[Change], instructions: Option<&[Change]>) -> Verdict
 }
 
 fn verdict_by_direction(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
-    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.growth() > 0);
+    let grown = |changes: &[Change]| {
+        let max = changes.iter().find(|change| change.measure == Measure::Max);
+        changes.first().into_iter().chain(max).any(|change| change.growth() > 0)
+    };
     if grown(changes) || instructions.is_some_and(grown) { Verdict::Worse } else { Verdict::Better }
 }
 

@@ -94,8 +94,21 @@ impl Estimate {
     /// Returns the direction; a difference is significant if test and interval agree and the clock
     /// could resolve it.
     pub(crate) fn direction(&self) -> Direction {
+        if self.after == self.before || self.is_below_resolution() {
+            return Direction::None;
+        }
+        self.believed()
+    }
+
+    /// Returns whether test and interval agree on a difference that the clock cannot resolve.
+    pub(crate) fn is_below_resolution(&self) -> bool {
         let apart = self.after.abs_diff(self.before);
-        if self.p >= LEVEL || apart == 0 || apart < self.resolution {
+        apart > 0 && apart < self.resolution && self.believed() != Direction::None
+    }
+
+    /// Returns the direction on which test and interval agree.
+    fn believed(&self) -> Direction {
+        if self.p >= LEVEL {
             Direction::None
         } else if self.low > 0.0 {
             Direction::Up

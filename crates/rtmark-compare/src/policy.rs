@@ -181,7 +181,8 @@ impl Budget {
 
     /// Returns the limit of a figure that was `before`.
     pub(crate) fn limit(&self, before: u64, counted: LimitUnit) -> u64 {
-        let part = (before as f64 * self.relative).floor();
+        // 0.29 of 100 is 29, although its nearest number in binary gives a little less.
+        let part = (before as f64 * self.relative * (1.0 + 4.0 * f64::EPSILON)).floor();
         let growth = self.absolute.max(part as u64);
         let limit = before.saturating_add(growth);
         let most = self.at_most.filter(|_| counted == LimitUnit::SeriesBasis);

@@ -14,7 +14,7 @@ use crate::select::select_word;
 pub const SECTION: &str = rtmark_model::PROBES_SECTION;
 
 /// The symbol of the word that selects the scenario.
-pub const SELECT_SYMBOL: &str = "rtmark_select";
+pub const SELECT_SYMBOL: &str = rtmark_model::SELECT_SYMBOL;
 
 /// The content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use rtmark_model::{
     Answer, Backend, Catalogue, Flag, FlagKind, KernelId, Key, LONGEST_ID, LogSource, Provenance,
-    Readings, Sampled, ScenarioId, Series, Suite, Unpaired,
+    Readings, Sampled, ScenarioId, Series, Suite, UNSTATED, Unpaired,
 };
 use rtmark_units::Hertz;
 
@@ -13,9 +13,6 @@ use crate::log::Log;
 use crate::row::{Figures, Row, Section, StatedFacts};
 use crate::spans::Spans;
 use crate::{GivenFacts, Imported, Options};
-
-/// The text used for what a log does not state.
-const UNSTATED: &str = "unstated";
 
 /// The length to which names from a log are truncated, in characters.
 const LONGEST_NAME: usize = 200;

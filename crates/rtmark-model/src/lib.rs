@@ -43,12 +43,12 @@ pub use place::{Frame, Line, Owner, Place, Source};
 pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
     Board, Compiler, Exact, Firmware, InstructionCounts, Key, Placement, Provenance, Readings,
-    Sampled, Series, Setting, Spread, Tier, TimingBasis, Unpaired,
+    Sampled, Series, Setting, Spread, Tier, TimingBasis, UNSTATED, Unpaired,
 };
 pub use settings::{
     AbsentValue, DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight,
     differences, setting_info,
 };
-pub use span::{Counted, Expected, Overhead, PROBES_SECTION, Span};
+pub use span::{Counted, Expected, Overhead, PROBES_SECTION, SELECT_SYMBOL, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};
 pub use text::visible;

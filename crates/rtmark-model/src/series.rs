@@ -13,6 +13,9 @@ use crate::{
     Summarised,
 };
 
+/// The text that a key has in place of what a log does not state.
+pub const UNSTATED: &str = "unstated";
+
 /// The key of a series.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

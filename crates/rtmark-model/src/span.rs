@@ -7,8 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::samples::Disturbance;
 
-/// The section of an image in which its probes record the spans. Only images that rtmark builds have it.
+/// The section of an image in which its probes record the spans.
 pub const PROBES_SECTION: &str = ".rtmark";
+
+/// The symbol of the word that selects the scenario. Only images that rtmark builds have it.
+pub const SELECT_SYMBOL: &str = "rtmark_select";
 
 /// The events between which a scenario is timed. Two figures are comparable only if their spans are
 /// equal; a name is not a span.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-use rtmark_model::PROBES_SECTION;
+use rtmark_model::{PROBES_SECTION, SELECT_SYMBOL};
 use rtmark_sim::{ClockControl, ClockHistory, ClockOperand, ClockTree, Image, Machine};
 use rtmark_units::{Cycles, Hertz, Nanoseconds};
 
@@ -16,9 +16,11 @@ use crate::stated_clock::{StatedClock, differs};
 const SHOWN: usize = 4;
 
 /// Returns what determines the core's clock in a run of an image: for rtmark's own images the soc's file, because
-/// they are built for its clock and program no PLL; for all others the clock registers.
+/// they are built for its clock and program no PLL; for all others the clock registers. Probes alone do not make
+/// an image one of rtmark's own: anybody's firmware may contain them.
 pub fn clock_control(image: &Image) -> ClockControl {
-    let is_own = image.section(PROBES_SECTION).is_some();
+    let selects = image.symbols().address_of(SELECT_SYMBOL).is_some();
+    let is_own = selects && image.section(PROBES_SECTION).is_some();
     if is_own { ClockControl::Fixed } else { ClockControl::Registers }
 }
 

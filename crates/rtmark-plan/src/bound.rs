@@ -131,6 +131,8 @@ pub struct Question {
     pub jitter: u64,
     /// What each job itself costs.
     pub own: Vec<Part>,
+    /// What a job costs after its end, before the task's next one can begin.
+    pub after: Vec<Part>,
     /// Cycles at the end of a job that cannot be preempted.
     pub last: u64,
     /// Delays that occur once.
@@ -184,8 +186,9 @@ impl Question {
     /// When there is none: the demand exceeds the processor's capacity, or the busy period does not
     /// end within the limits of the search.
     pub fn bound(&self) -> Result<Bound, Unbounded> {
-        let own = total(&self.own);
-        let demand: f64 = own as f64 / self.period as f64
+        let (own, after) = (total(&self.own), total(&self.after));
+        let whole = own.saturating_add(after);
+        let demand: f64 = whole as f64 / self.period as f64
             + self
                 .streams
                 .iter()
@@ -197,8 +200,9 @@ impl Question {
         let blocked = total(&self.once);
         let jobs_until =
             |window: u64| window.saturating_add(self.jitter).div_ceil(self.period).max(1);
-        let busy = Self::fixed_point(blocked.saturating_add(own), |window| {
-            let jobs = jobs_until(window).saturating_mul(own);
+        // A job that ends just before the next release still delays that by what follows its end.
+        let busy = Self::fixed_point(blocked.saturating_add(whole), |window| {
+            let jobs = jobs_until(window).saturating_mul(whole);
             self.interference(window, End::Open).saturating_add(blocked).saturating_add(jobs)
         })?;
         let jobs = jobs_until(busy);
@@ -209,7 +213,7 @@ impl Question {
         let (mut response, mut worst, mut at) = (0, 0, 0);
         let mut start = 0;
         for job in 0..jobs {
-            let (window, until) = self.window(job, own, blocked, start)?;
+            let (window, until) = self.window(job, (own, after), blocked, start)?;
             start = until;
             windows.push(window);
             let taken = (window + self.jitter).saturating_sub(job * self.period);
@@ -221,10 +225,17 @@ impl Question {
     }
 
     /// Returns when a job ends, and up to which point interference counts for it.
-    fn window(&self, job: u64, own: u64, blocked: u64, from: u64) -> Result<(u64, u64), Unbounded> {
+    fn window(
+        &self,
+        job: u64,
+        (own, after): (u64, u64),
+        blocked: u64,
+        from: u64,
+    ) -> Result<(u64, u64), Unbounded> {
         let end = self.end();
         let last = self.last.min(own);
-        let fixed = blocked.saturating_add(own.saturating_mul(job + 1)) - last;
+        let jobs = own.saturating_mul(job + 1).saturating_add(after.saturating_mul(job));
+        let fixed = blocked.saturating_add(jobs) - last;
         let found = Self::fixed_point(fixed.max(from), |window| {
             self.interference(window, end).saturating_add(fixed)
         })?;
@@ -270,7 +281,7 @@ impl Question {
         for part in &self.once {
             add(part, 1);
         }
-        for part in &self.own {
+        for part in self.own.iter().chain(&self.after) {
             add(&Part { kind: Kind::Earlier, ..part.clone() }, job);
         }
         for stream in &self.streams {

@@ -3,9 +3,10 @@
 //! [`Model::question`] turns a task of a set into everything that a job of it may have to wait for.
 //! The behaviour of each kernel was read in its sources; docs/plan.md cites them.
 
-use crate::blocking::{Chain, LockCycles, Protocol, blockers};
-use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
+use crate::blocking::{LockCycles, Protocol, blockers};
+use crate::bound::{Arrivals, Bound, Question, Stream};
 use crate::costs::{Cost, Costs, Missing};
+use crate::no_bound::NoBound;
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
 use crate::turns::{ROUNDS, Turns, is_late, late_turn};
@@ -65,105 +66,6 @@ pub struct Model {
     pub timer: Timer,
 }
 
-/// Why a task has no bound.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoBound {
-    /// The recurrence has no bound.
-    #[error(transparent)]
-    Unbounded(#[from] Unbounded),
-    /// Other tasks can keep a lock's holder from releasing it without limit.
-    #[error("unbounded inversion: {0}")]
-    Chain(#[from] Chain),
-    /// A cost is unknown.
-    #[error(transparent)]
-    Missing(#[from] Missing),
-    /// A release falls between two ticks.
-    #[error(
-        "its {what} of {cycles} cycles is not a whole number of ticks of {tick} cycles: choose \
-         one that is, or another `tick`"
-    )]
-    BetweenTicks {
-        /// `period` or `offset`.
-        what: &'static str,
-        /// Its length.
-        cycles: u64,
-        /// The length of a tick.
-        tick: u64,
-    },
-    /// Two tasks have the same priority, and the analysis does not know the order among equals.
-    #[error(
-        "{one} and {other} have the same priority: the analysis does not know how the kernel \
-         orders them; give them different priorities"
-    )]
-    SharedLevel {
-        /// One of them.
-        one: String,
-        /// Another one.
-        other: String,
-    },
-    /// A tick may still be pending when the next one is due.
-    #[error(
-        "ticks are lost, and time with them: the tick's handler may end {cycles} cycles after it \
-         was due, delayed by interrupts and by the kernel, and a tick is {tick} cycles"
-    )]
-    LostTicks {
-        /// Cycles from the time at which a tick is due to the end of its handler, in the worst
-        /// case.
-        cycles: u64,
-        /// Cycles of a tick.
-        tick: u64,
-    },
-    /// A job may not have begun when its interrupt occurs again.
-    #[error(
-        "releases are lost: a job may begin {cycles} cycles after its interrupt, which may recur \
-         after {distance} cycles, and only one release is kept"
-    )]
-    LostReleases {
-        /// Cycles from the interrupt to the start of its job, if no release were lost.
-        cycles: u64,
-        /// Cycles from one interrupt to the next.
-        distance: u64,
-    },
-    /// A task that is late lets more messages accumulate than were counted.
-    #[error(
-        "{task} may take {response} cycles, but its deadline is {deadline}: once it is late, more \
-         messages may accumulate than are counted"
-    )]
-    LateEnd {
-        /// The task that may be late: the sender or receiver of a queue.
-        task: String,
-        /// Its bound if no further messages accumulated.
-        response: u64,
-        /// Its deadline in cycles.
-        deadline: u64,
-    },
-    /// A sender or receiver of a queue has no bound, so the number of messages is unknown.
-    #[error(
-        "{task} has no bound, and if it is late, more messages may accumulate than are counted"
-    )]
-    UnboundedEnd {
-        /// The sender or receiver.
-        task: String,
-    },
-    /// In an executor, one late task makes all others late.
-    #[error(
-        "with all turns of the others, {task} may take {response} cycles, but its period is \
-         {period}; the longest job is that of {longest}, {cycles} cycles"
-    )]
-    LateTurn {
-        /// The task that may be late.
-        task: String,
-        /// Its bound if no task were ever late.
-        response: u64,
-        /// Cycles from one of its jobs to the next.
-        period: u64,
-        /// The task with the longest jobs.
-        longest: String,
-        /// Their length in cycles.
-        cycles: u64,
-    },
-}
-
 impl Model {
     /// Returns an ideal kernel, which costs nothing, with the given lock protocol.
     pub fn ideal(protocol: Protocol) -> Self {
@@ -200,7 +102,7 @@ impl Model {
         if released(|release| matches!(release, Release::Interrupt(_))) {
             costs.extend([Cost::Wake, Cost::Wait]);
         }
-        if (0..set.interrupts.len()).any(|index| !wakes(set, index)) {
+        if (0..set.interrupts.len()).any(|index| woken(set, index) == 0) {
             costs.push(Cost::Interrupt);
         }
         if set.tasks.iter().any(|task| !task.sections.is_empty()) {
@@ -260,7 +162,10 @@ impl Model {
             }
         }
         let (period, jitter) = (task.period, task.jitter + self.late_alarm(set, task));
-        Ok(Question { period, jitter, own, last, once, streams })
+        // Where tasks take turns, `bound_with` considers the end of the previous job.
+        let preempts = !self.order.takes_turns();
+        let after = preempts.then(|| switch_from(task, costs)).transpose()?.into_iter().collect();
+        Ok(Question { period, jitter, own, after, last, once, streams })
     }
 
     /// Returns the jobs of tasks with the same or a higher priority.
@@ -272,14 +177,14 @@ impl Model {
             parts.extend(self.waits(set, other, costs)?);
             parts.extend(switch_to(other, costs)?);
             parts.push(switch_from(other, costs)?);
-            let (period, jitter) = (other.period, other.jitter);
+            let (period, jitter) = (other.period, other.jitter + self.late_alarm(set, other));
             Ok(Stream { parts, arrivals: Arrivals::Every { period, jitter, distance: 0 } })
         };
         others.map(stream).collect()
     }
 
     /// Returns by how many cycles an alarm may be late because timers are set in whole units.
-    fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
+    pub(crate) fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
         let whole = |cycles: u64| set.granule == 0 || cycles.is_multiple_of(set.granule);
         let exact = whole(task.period) && whole(task.offset);
         let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
@@ -343,7 +248,8 @@ impl Model {
             }
         }
         let streams = handlers(set, costs)?;
-        let question = Question { period: set.tick, jitter: 0, own, last: 0, once, streams };
+        let (period, after) = (set.tick, Vec::new());
+        let question = Question { period, jitter: 0, own, after, last: 0, once, streams };
         let cycles = question.bound()?.response;
         if cycles > set.tick {
             return Err(NoBound::LostTicks { cycles, tick: set.tick });
@@ -399,7 +305,8 @@ impl Model {
                 Timer::Alarm => (Cost::Tick, costs.part(Cost::HeldBack, "the kernel", 1)?.cycles),
             };
             let parts = vec![costs.part(cost, &task.name, 1)?];
-            let (period, jitter) = (task.period, task.jitter + late);
+            let jitter = task.jitter + late + self.late_alarm(set, task);
+            let period = task.period;
             let arrivals = Arrivals::Every { period, jitter, distance: 0 };
             streams.push(Stream { parts, arrivals });
         }
@@ -475,8 +382,15 @@ impl Model {
         index: usize,
         turns: &[Turns],
     ) -> Result<Bound, NoBound> {
-        let bound = self.question_with(set, costs, index, turns)?.bound()?;
+        let mut question = self.question_with(set, costs, index, turns)?;
+        let mut bound = question.bound()?;
         let task = &set.tasks[index];
+        if self.order.takes_turns()
+            && let Some(part) = self.rest_of_previous(set, costs, index, bound.response)?
+        {
+            question.once.push(part);
+            bound = question.bound()?;
+        }
         // From its start, a job takes at least its work.
         let cycles = bound.response.saturating_sub(task.work);
         let distance = task.period;
@@ -525,8 +439,9 @@ fn late_end(set: &Set, bounds: &[Result<Bound, NoBound>]) -> Option<NoBound> {
     })
 }
 
-fn wakes(set: &Set, interrupt: usize) -> bool {
-    set.tasks.iter().any(|task| task.release == Release::Interrupt(interrupt))
+/// Returns how many tasks an interrupt wakes.
+fn woken(set: &Set, interrupt: usize) -> u64 {
+    set.tasks.iter().filter(|task| task.release == Release::Interrupt(interrupt)).count() as u64
 }
 
 fn check_unique_level(set: &Set, from: u32) -> Result<(), NoBound> {
@@ -555,10 +470,13 @@ fn check_whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
 /// Returns the interrupt handlers, with the kernel's work for the tasks they wake.
 pub(crate) fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
     let handler = |(number, interrupt): (usize, &crate::set::Interrupt)| {
-        let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
+        let (cost, times) = match woken(set, number) {
+            0 => (Cost::Interrupt, 1),
+            tasks => (Cost::Wake, tasks),
+        };
         let parts = vec![
             Part::stated(Kind::Interrupt, &interrupt.name, interrupt.work),
-            costs.part(cost, &interrupt.name, 1)?,
+            costs.part(cost, &interrupt.name, times)?,
         ];
         Ok(Stream { parts, arrivals: Arrivals::every(interrupt.distance) })
     };

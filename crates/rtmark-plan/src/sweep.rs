@@ -269,6 +269,15 @@ mod tests {
         assert_eq!(joined, whole);
     }
 
+    /// A part that was written and read again is the same part, in every digit.
+    #[test]
+    fn a_part_survives_its_file() {
+        let mut part = sweep(vec![point(1, None, Verdict::Holds)]);
+        part.points[0].kernels[0].breakdown_percent = Some(99.685_176_470_588_23);
+        let read = serde_json::to_string(&part).and_then(|text| serde_json::from_str(&text));
+        assert_eq!(read.map_err(|error| error.to_string()), Ok(part));
+    }
+
     #[test]
     fn the_lowest_clock_is_the_one_above_the_last_that_misses() {
         use Verdict::{Holds, Misses, Tight};

@@ -2,7 +2,8 @@
 
 use crate::bound::{Arrivals, Bound, Question, Stream};
 use crate::costs::{Cost, Costs, Missing};
-use crate::model::{Model, NoBound, Order, Timer, handlers, job, switch_from, switch_to};
+use crate::model::{Model, Order, Timer, handlers, job, switch_from, switch_to};
+use crate::no_bound::NoBound;
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
 
@@ -39,7 +40,8 @@ impl Model {
                 return Ok(Turns { response: responses[at], most: 1 });
             }
             let until = self.next_batch(set, costs, at, &responses)?;
-            let again = until.is_none_or(|until| task.period.saturating_sub(task.jitter) <= until);
+            let jitter = task.jitter + self.late_alarm(set, task);
+            let again = until.is_none_or(|until| task.period.saturating_sub(jitter) <= until);
             Ok(Turns { response: responses[at], most: if again { 2 } else { 1 } })
         });
         turns.collect()
@@ -86,7 +88,8 @@ impl Model {
         }
         // Only these delay it; there is no second job of its own.
         let period = u64::MAX;
-        let question = Question { period, jitter: 0, own, last: 0, once: Vec::new(), streams };
+        let (after, once) = (Vec::new(), Vec::new());
+        let question = Question { period, jitter: 0, own, after, last: 0, once, streams };
         Ok(question.bound().ok().map(|bound| bound.response))
     }
 
@@ -100,6 +103,28 @@ impl Model {
         }
         parts.push(switch_from(task, costs)?);
         Ok(parts)
+    }
+
+    /// Returns what is left of the switch from a task's previous job when its next one is released, if
+    /// that job ends so late, as far as [`Cost::HeldBack`] does not cover it. A round that a tick
+    /// started is over by the next one.
+    pub(crate) fn rest_of_previous(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        response: u64,
+    ) -> Result<Option<Part>, Missing> {
+        let task = &set.tasks[index];
+        let switch = switch_from(task, costs)?;
+        if self.share_a_tick(set, index, index)
+            || response.saturating_add(switch.cycles) <= task.period
+        {
+            return Ok(None);
+        }
+        let held = costs.part(Cost::HeldBack, "the kernel", 1)?.cycles;
+        let rest = switch.cycles.saturating_sub(held);
+        Ok((rest > 0).then_some(Part { kind: Kind::Earlier, cycles: rest, ..switch }))
     }
 
     /// Returns the turns of all other tasks for which a job may have to wait.

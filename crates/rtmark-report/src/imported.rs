@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use rtmark_model::{Answer, Basis, Catalogue, Series};
+use rtmark_model::{Answer, Basis, Catalogue, Key, Series, UNSTATED};
 use rtmark_units::Nanoseconds;
 
 use crate::matrix::{from_log, grouped, short_time};
@@ -179,9 +179,13 @@ fn row(answer: &Answer, catalogue: &Catalogue) -> Row {
         ),
         None => (String::new(), figure_and_remark(answer, catalogue).0, String::new()),
     };
+    let mut kernel = format!("{} {}", key.kernel, key.version);
+    if let Some(profile) = profile(key) {
+        let _ = write!(kernel, ", {profile}");
+    }
     let row = Row::new([
         name(answer),
-        format!("{} {}", key.kernel, key.version),
+        kernel,
         key.soc.clone(),
         clock.map(|clock| clock.to_string()).unwrap_or_default(),
         statistic,
@@ -201,9 +205,15 @@ fn figure_and_remark(answer: &Answer, catalogue: &Catalogue) -> (String, String)
     }
 }
 
+/// Returns the profile in words, if the log or the import states it.
+fn profile(key: &Key) -> Option<String> {
+    (key.profile != UNSTATED).then(|| format!("profile {}", one_line(&key.profile)))
+}
+
 fn heading(answer: &Answer) -> String {
     let key = answer.key();
     let mut parts = vec![format!("{} {}", key.kernel, one_line(&key.version)), one_line(&key.soc)];
+    parts.extend(profile(key));
     if let Some(series) = answer.series() {
         let core = one_line(&series.provenance.core);
         parts.extend((!core.is_empty()).then_some(core));

@@ -59,6 +59,9 @@ pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> Str
     if rows == Rows::All {
         folded(&mut text, "the same", &columns, of(Verdict::Same));
     }
+    let listed = |keys: &[Key]| keys.iter().map(|it| format!("| {} |", key(it))).collect();
+    folded(&mut text, "only before", KEY, listed(&comparison.only_before));
+    folded(&mut text, "only after", KEY, listed(&comparison.only_after));
     text
 }
 
@@ -86,11 +89,16 @@ fn headline(comparison: &Comparison, gate: Option<&Gate>) -> String {
     };
     let Some(gate) = gate else {
         let (worse, better) = (comparison.count(Verdict::Worse), comparison.count(Verdict::Better));
-        return match (worse, better) {
+        let found = match (worse, better) {
             (0, 0) => "Nothing became slower or faster".to_owned(),
             (0, better) => format!("{} faster", scenarios(better)),
             (worse, 0) => format!("{} slower", scenarios(worse)),
             (worse, better) => format!("{} slower, {better} faster", scenarios(worse)),
+        };
+        return match comparison.count(Verdict::Incomparable) {
+            0 => found,
+            all if all == comparison.pairs.len() => "Nothing could be compared".to_owned(),
+            some => format!("{found}; {some} cannot be compared"),
         };
     };
     match (by_key(gate.regressions.iter()).len(), gate.incomparable.len()) {

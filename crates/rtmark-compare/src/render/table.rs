@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::{Rows, describe, one_line, summary};
+use crate::compare::title;
 use crate::{Comparison, Gate, Pair, Verdict};
 
 const HEADING: Style = Style::new().bold();
@@ -50,6 +51,14 @@ pub fn table(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String
         let _ = writeln!(text, "{}", line.trim_end());
     }
     let _ = writeln!(text, "\n{}", summary(comparison));
+    if rows == Rows::All {
+        for (keys, word) in [(&comparison.only_before, "before"), (&comparison.only_after, "after")]
+        {
+            for key in keys {
+                let _ = writeln!(text, "{ASIDE}only {word}{ASIDE:#}  {}", one_line(&title(key)));
+            }
+        }
+    }
     if let Some(method) = comparison.pairs.iter().find_map(|pair| pair.estimate.as_ref()) {
         let _ = writeln!(text, "{ASIDE}sampled series: {}{ASIDE:#}", method.method);
     }

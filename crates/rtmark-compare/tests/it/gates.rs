@@ -56,6 +56,20 @@ fn the_last_matching_budget_decides() {
     assert!(matches!(idle.as_slice(), [one] if one.contains("on other")), "{idle:?}");
 }
 
+/// 29 % of 100 are 29, in whatever base the computer counts.
+#[test]
+fn a_relative_budget_allows_what_it_states() {
+    for (percent, before) in [(29, 100), (57, 100), (7, 100), (1, 300), (58, 1000)] {
+        let policy = policy(&format!("[[budget]]\nrelative = 0.{percent:02}\n"));
+        let regressions = |growth: u64| {
+            let after = plain("a.b", 1, before + growth);
+            gate(&compared(&[plain("a.b", 1, before)], &[after]), &policy).regressions.len()
+        };
+        let allowed = before * percent / 100;
+        assert_eq!((regressions(allowed), regressions(allowed + 1)), (0, 2), "{percent} %");
+    }
+}
+
 #[test]
 fn acknowledged_regressions_pass_up_to_their_limit() {
     let comparison = compared(&[plain("a.b", 120, 100)], &[plain("a.b", 120, 105)]);
@@ -159,14 +173,19 @@ fn a_gate_lists_incomparable_series_and_unused_acknowledgements() {
 
 #[test]
 fn a_sampled_series_regresses_only_beyond_its_confidence() {
-    let of = |base: u64| {
+    let at = |resolution: u64, base: u64| {
         let samples: Vec<_> = std::iter::once(json!({"value": 999}))
             .chain((0..40).map(|n| json!({"value": base + n % 5})))
             .collect();
         let mut value = serde_json::to_value(series("a.b", json!([]), json!({}))).expect("JSON");
-        value["readings"] = json!({"sampled": {"resolution": 1, "samples": samples}});
+        value["readings"] = json!({"sampled": {"resolution": resolution, "samples": samples}});
         Answer::Measured(Box::new(serde_json::from_value(value).expect("a series")))
     };
+    let of = |base| at(1, base);
+    let coarse = one(at(20, 100), at(20, 110));
+    assert_eq!(coarse.verdict, Verdict::Same);
+    assert_eq!(coarse.notes, ["less than the clock can show: its resolution is 20 cycles"]);
+    assert!(one(at(20, 100), at(20, 100)).notes.is_empty());
     let verdict = |before, after| one(of(before), of(after)).verdict;
     assert_eq!(verdict(100, 100), Verdict::Same);
     assert_eq!(verdict(100, 110), Verdict::Worse);

@@ -85,6 +85,10 @@ fn exact_series_differ_by_one_cycle() {
     let rare = json!([{"value": 120}, {"value": 100, "times": 98}, {"value": 130}]);
     let pair = one(plain("a.b", 120, 100), answer("a.b", rare, json!({})));
     assert_eq!((pair.verdict, pair.changes[0].measure), (Verdict::Worse, Measure::Max));
+    // A worst case that grew is worse, even if the typical one shrank.
+    let rare = json!([{"value": 120}, {"value": 99, "times": 98}, {"value": 130}]);
+    let pair = one(plain("a.b", 120, 100), answer("a.b", rare, json!({})));
+    assert_eq!((pair.verdict, pair.changes[0].measure), (Verdict::Worse, Measure::Median));
     let hit = json!([{"value": 120}, {"value": 100, "times": 99}, {"value": 500, "tick": true}]);
     let hit_more =
         json!([{"value": 120}, {"value": 100, "times": 99}, {"value": 501, "tick": true}]);
@@ -222,6 +226,16 @@ fn added_and_removed_answers_are_listed() {
     assert!(found.regressions[0].text.contains("it now fails"), "{found:?}");
     let shown = table(&comparison, Some(&found), Rows::Changed);
     assert!(!shown.contains("\u{1b}[2J"), "nothing from outside steers a terminal");
+    assert!(
+        shown.contains("1 only before; 1 only after") && !shown.contains("k a.a on s"),
+        "{shown}"
+    );
+    let all = table(&comparison, Some(&found), Rows::All);
+    assert!(all.contains("k a.a on s") && all.contains("k a.e on s"), "{all}");
+    let text = markdown(&comparison, Some(&found), Rows::Changed);
+    let row =
+        "1 only before</summary>\n\n| scenario | kernel | soc |\n|---|---|---|\n| a.a | k | s |";
+    assert!(text.contains(row), "{text}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Output for programs, GitHub and people.
 
+use std::slice::from_ref;
+
 use super::*;
 
 #[test]
@@ -154,4 +156,18 @@ fn annotations_state_each_cause_once_with_its_location() {
     assert!(lines[0].contains("%0Ak a.c on s: median 100 \u{2192} 107"), "{annotations}");
     assert!(lines[1].starts_with("::error title=k a.d on s::median"), "{annotations}");
     assert!(lines[2].starts_with("::error title=k a.e on s::"), "{annotations}");
+}
+
+#[test]
+fn a_headline_says_what_could_not_be_compared() {
+    let headline = |before: &[Answer], after: &[Answer]| {
+        let text = markdown(&compared(before, after), None, Rows::Changed);
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    let other = answer("a.b", json!([{"value": 5}]), json!({"clock": 1}));
+    let (a, c) = (plain("a.b", 120, 100), plain("a.c", 120, 100));
+    assert_eq!(headline(from_ref(&a), from_ref(&other)), "### Nothing could be compared");
+    let all = headline(&[a.clone(), c.clone()], &[other, c.clone()]);
+    assert_eq!(all, "### Nothing became slower or faster; 1 cannot be compared");
+    assert_eq!(headline(&[a.clone(), c.clone()], &[a, c]), "### Nothing became slower or faster");
 }

@@ -409,6 +409,12 @@ fn imported_rows_name_their_equal_scenario() {
     assert!(text.contains("mean 315.4 cycles  2.63 \u{b5}s  = thread.yield"), "{text}");
     assert!(text.contains("no scenario has this span"), "{text}");
     assert_eq!(text.matches("uart.log").count(), 1, "one heading: {text}");
+    let mut other = answers[0].series().expect("measured").clone();
+    other.key.profile = "checked".into();
+    let answers = [answers[0].clone(), Answer::Measured(Box::new(other))];
+    let text = plain(&rtmark_report::imported(&answers, &catalogue, 100));
+    assert!(text.contains(" \u{b7} profile checked \u{b7} "), "{text}");
+    assert_eq!(text.matches("uart.log").count(), 2, "a heading for each profile: {text}");
 }
 
 #[test]

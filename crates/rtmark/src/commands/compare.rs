@@ -48,7 +48,7 @@ pub struct Shared {
     /// Compare even if these differ: clock, core, soc, timing-model or settings
     #[arg(long, value_name = "WHAT", num_args = 1..)]
     across: Vec<Aspect>,
-    /// Also show what did not change
+    /// Also show what did not change, and what only one of the runs has
     #[arg(long)]
     all: bool,
     /// Output format
@@ -115,6 +115,12 @@ impl Shared {
             }
         }
         let (before, after) = (was, is);
+        for run in [&before, &after].into_iter().filter(|run| run.finished_ms.is_none()) {
+            if !verbosity.quiet {
+                let id = shelf::short(&run.id);
+                say(format!("note: run {id} is incomplete (interrupted, or still running)"));
+            }
+        }
         let (was, is) =
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);

@@ -126,8 +126,23 @@ impl Arguments {
                 "note: these are averages from logs: without samples, changes cannot be distinguished from noise",
             );
         }
+        let flagged = series.iter().filter(|(_, _, series)| !series.flags.is_empty()).count();
+        if flagged > 0 && !verbosity.quiet {
+            let figures = output::count(flagged, "flagged figure");
+            say(format!("note: {figures} left out; `rtmark show RUN` shows what is wrong"));
+        }
         let points = history(&series, self.measure);
-        let Some(last) = points.last() else { return Err(self.nothing(&store)?) };
+        let Some(last) = points.last() else {
+            if flagged > 0 {
+                let message = format!(
+                    "all figures of {} of {} on {} are flagged",
+                    self.scenario, self.kernel, self.soc
+                );
+                let hint = "`rtmark show RUN` shows what is wrong with them, `rtmark log` the runs";
+                return Err(CliError::new(Exit::NothingSelected, message, hint));
+            }
+            return Err(self.nothing(&store)?);
+        };
         let text = match self.format {
             Format::Chart => format!(
                 "{} {} on {}: {} in {}, {}\n{}",

@@ -302,6 +302,24 @@ fn latest_skips_imports_and_history_includes_them() {
 }
 
 #[test]
+fn a_history_tells_of_flagged_figures() {
+    let folder = folder();
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
+    let head = "kernel,soc,scenario,unit,value,from,to,flag\n";
+    for (name, flag) in [("one.csv", ",odd"), ("two.csv", ",")] {
+        let text = format!("{head}k,b,x.y,cycles,100,p,q{flag}\n");
+        std::fs::write(folder.path().join(name), text).expect("writable");
+    }
+    let history = ["history", "x.y", "-k", "k", "--soc", "b"];
+    assert_eq!(run(&["import", "one.csv", "-q"]).code, 0);
+    run(&history).assert_error(4, &["all figures of x.y of k on b are flagged", "rtmark show RUN"]);
+    assert_eq!(run(&["import", "two.csv", "-q"]).code, 0);
+    let shown = run(&history);
+    assert!(shown.code == 0 && shown.stdout.contains("1 run"), "{shown:#?}");
+    assert!(shown.stderr.contains("1 flagged figure left out"), "{shown:#?}");
+}
+
+#[test]
 fn html_shows_several_runs_and_markdown_one() {
     let folder = folder();
     let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);

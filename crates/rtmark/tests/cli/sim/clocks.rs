@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Scratch;
-use crate::common::{Elf, run_rtmark};
+use crate::common::{Elf, FLASH, Probe, run_rtmark};
 
 /// A raw binary for an STM32F405 that performs stores, and waits about 3000 cycles after each.
 fn storing(stores: &[(u32, u32)]) -> Vec<u8> {
@@ -91,6 +91,20 @@ fn what_the_clock_registers_do_not_tell_is_said() {
     );
     assert!(said.contains("--for: the clock that the registers select is not known"), "{said}");
     assert!(said.contains("its time passed at 168 MHz"), "{said}");
+}
+
+/// Probes may be in anybody's firmware; only images that rtmark builds are of the soc's clock.
+#[test]
+fn probes_do_not_decide_the_clock() {
+    let scratch = Scratch::new();
+    let probes: &[Probe<'_>] = &[(1, FLASH + 0x40, "a.b"), (2, FLASH + 0x42, "a.b")];
+    for (second, clock) in [("other", "16 MHz"), ("rtmark_select", "168 MHz")] {
+        Elf { probes, second, ..Elf::default() }.write(&scratch.path("p.elf"));
+        let ran = run_rtmark(scratch.folder.path(), &["sim", "p.elf", "--soc", "stm32f405"]);
+        assert!(ran.stderr.contains(&format!("at {clock}\n")), "{second}: {ran:#?}");
+        let reset = ran.stderr.contains("leaves the core at the clock after reset");
+        assert_eq!(reset, second == "other", "{ran:#?}");
+    }
 }
 
 #[test]
