@@ -85,7 +85,9 @@ impl State {
 
     /// Loads a datum that is in one memory with the code, if a quick check shows how long the core waits for it;
     /// otherwise returns `None`.
-    #[inline(always)]
+    // One copy for each kind of load would make what a browser loads first too large.
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn read_constant_fast<D: Datum>(
         &mut self,
         at: &mut impl Executing,
