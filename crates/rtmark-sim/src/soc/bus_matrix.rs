@@ -11,6 +11,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 pub struct BusMatrix {
     /// A store's data phase lasts until a fetch that waits for it gets its turn, as on CC2650 and CC2652.
+    /// Otherwise stores that follow each other without a gap pass that fetch.
     pub stores_wait_for_fetches: bool,
     /// A fetch that is no longer wanted still takes place if its address has been presented, as on CC2650
     /// and CC2652. Otherwise it makes way for the next one.

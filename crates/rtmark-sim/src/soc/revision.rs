@@ -62,13 +62,16 @@ impl<'de> Deserialize<'de> for Revision {
 /// The differences between revisions of a core, as far as the simulator models them. All code whose
 /// behaviour depends on a revision asks for this type.
 ///
-/// | | `EarlyCortexM3` | `Current` |
-/// |---|---|---|
-/// | ACTLR | reads as zero and ignores writes: stores are always buffered | as the core's manual says |
-/// | CCR.STKALIGN at reset | 0 | 1 |
-/// | IT folding after 16-bit instructions on SP | yes | no |
-/// | IT folding after MULS | no | yes |
-/// | prefetch beside CBZ and CBNZ | yes | no |
+/// | | `EarlyCortexM3` | `Current` | `CortexM4` |
+/// |---|---|---|---|
+/// | ACTLR | reads as zero and ignores writes: stores are always buffered | as the core's manual says | likewise |
+/// | CCR.STKALIGN at reset | 0 | 1 | 1 |
+/// | IT folding after 16-bit instructions on SP | yes | no | no |
+/// | IT folding after MULS | no | yes | yes |
+/// | IT folding after an IT block | no | yes | yes |
+/// | a NOP that folds an IT passes beside a load | yes | no | no |
+/// | prefetch beside CBZ and CBNZ | yes | no | no |
+/// | extra cycles of a write to the bit-band alias behind a transfer | 3 | 3 | 4 |
 ///
 /// Sources: the register was added in r2p0 (compare DDI 0337E with DDI 0337G, system control registers); on
 /// an STM32F100 (r1p1), 90 of 90 pairs of programs that differ only in ACTLR.DISDEFWBUF take the same
@@ -78,6 +81,8 @@ impl<'de> Deserialize<'de> for Revision {
 pub enum Generation {
     /// Cortex-M3 before r2p0.
     EarlyCortexM3,
+    /// Cortex-M4, of any revision.
+    CortexM4,
     /// Every other core.
     #[default]
     Current,
@@ -88,6 +93,7 @@ impl Generation {
     pub const fn of(core: CoreKind, revision: Option<Revision>) -> Self {
         match (core, revision) {
             (CoreKind::CortexM3, Some(Revision { major: 0 | 1, .. })) => Self::EarlyCortexM3,
+            (CoreKind::CortexM4 | CoreKind::CortexM4F, _) => Self::CortexM4,
             _ => Self::Current,
         }
     }

@@ -23,8 +23,14 @@ enum Buffer {
     Off,
 }
 
-/// A core with these memories; a read of flash waits for two cycles, for each line anew.
+/// A core, such as `cortex-m3` or `cortex-m3 r1p1`, with these memories; a read of flash waits for two
+/// cycles, for each line anew.
 fn machine(core: &str, buffer: Buffer) -> Machine {
+    let (core, revision) = core.split_once(' ').unwrap_or((core, ""));
+    let revision = match revision {
+        "" => String::new(),
+        revision => format!("revision = \"{revision}\"\n"),
+    };
     let memory = |name: &str, base: u32, more: &str| {
         format!(
             "[[memory]]\nname = \"{name}\"\nkind = \"ram\"\nbase = {base}\nsize = 0x1000\n{more}\n"
@@ -40,7 +46,7 @@ fn machine(core: &str, buffer: Buffer) -> Machine {
     let ti = core == "cortex-m4";
     let text = format!(
         "name = \"window\"\ndescription = \"\"\ncore = \"{core}\"\nclock_hz = 48_000_000\n\
-         interrupts = 32\npriority_bits = 3\n\
+         interrupts = 32\npriority_bits = 3\n{revision}\
          bus_matrix = {{ stores_wait_for_fetches = {ti}, given_up_fetches_stay = {ti} }}\n{}{}{}",
         memory("FLASH", FLASH, &timing),
         memory("CODE", CODE, ""),
@@ -290,6 +296,42 @@ fn the_core_goes_on_while_the_bus_writes_a_bit() {
     assert_eq!(cycles(&[&add[..], &bit].concat()), 8);
     assert_eq!(cycles(&[&bit[..], &bit].concat()), 12);
     assert_eq!(cycles(&[&bit[..], &bit, &add].concat()), 12);
+}
+
+#[test]
+fn a_cortex_m4_writes_a_bit_later_behind_a_transfer() {
+    // A CC2650 and a CC2652, from flash: ldr.w r4, [r6, #4]; str.w r5, [r6, #4], twice; then adds r4, r4, r5.
+    let pair = [0xF8D6, 0x4004, 0xF8C6, 0x5004];
+    let body = [&pair[..], &pair, &[0x1964]].concat();
+    let data = [1, 1, 0x2200_0000 + 32 * 0x800, RAM + 0x800];
+    let m3 = machine("cortex-m3", Buffer::On(8));
+    let m4 = machine("cortex-m4", Buffer::On(16));
+    assert_eq!(window(m3, FLASH + 0x55E, &body, 26, data), 15);
+    assert_eq!(window(m4.clone(), FLASH + 0xA1E, &body, 26, data), 16);
+    // A CC2652: str.w r5, [r6, #4]; str.w r5, [r7]; str.w r5, [r6, #4].
+    let between = [&pair[2..], &[0xF8C7, 0x5000], &pair[2..]].concat();
+    assert_eq!(window(m4, FLASH + 0xAAE, &between, 20, data), 14);
+}
+
+#[test]
+fn it_folding_differs_before_r2p0() {
+    // cmp.w r2, r2; then two and four times these; an STM32F100, from flash, and (nop) a CC2650.
+    let cycles = |core: &str, once: &[u16]| {
+        let machine = machine(core, Buffer::Off);
+        [2, 4].map(|times| {
+            let body = [&[0xEBB2, 0x0F02], &once.repeat(times)[..]].concat();
+            let landing = 8 + 2 * body.len() as u32;
+            window(machine.clone(), CODE + 0xE8, &body, landing, [0, RAM + 0x800, 1, 1])
+        })
+    };
+    // ldr r7, [r5]; nop; it eq; orreq.w r7, r7, #1.
+    let nop = [0x682F, 0xBF00, 0xBF08, 0xF047, 0x0701];
+    assert_eq!(cycles("cortex-m3 r1p1", &nop), [9, 15]);
+    assert_eq!(cycles("cortex-m3 r2p1", &nop), [11, 19]);
+    // it eq; addeq r6, r1, r7; it eq; orreq.w r7, r7, #1.
+    let blocks = [0xBF08, 0x19CE, 0xBF08, 0xF047, 0x0701];
+    assert_eq!(cycles("cortex-m3 r1p1", &blocks), [11, 19]);
+    assert_eq!(cycles("cortex-m3 r2p1", &blocks), [9, 15]);
 }
 
 #[test]

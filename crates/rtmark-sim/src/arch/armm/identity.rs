@@ -128,7 +128,7 @@ impl Identity {
         };
         let auxiliary_control = match soc.generation() {
             Generation::EarlyCortexM3 => 0,
-            Generation::Current => newest.auxiliary_control,
+            Generation::CortexM4 | Generation::Current => newest.auxiliary_control,
         };
         let cpuid = match soc.revision {
             Some(Revision { major, patch }) => {

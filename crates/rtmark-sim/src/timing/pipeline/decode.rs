@@ -113,7 +113,7 @@ impl Pipeline {
         if it.phase == Phase::Fetching {
             return;
         }
-        it.folds |= register == 2 && self.folds_it(it.step);
+        it.folds |= register == 2 && self.folds_it(it);
         if it.step.address & self.execute.pending() == 0 {
             it.address_is_known();
         }
@@ -139,13 +139,15 @@ impl Pipeline {
     }
 
     /// Returns whether an instruction folds the IT that follows it in the instruction register.
-    fn folds_it(&self, step: &Step) -> bool {
+    fn folds_it(&self, it: &Decoding<'_>) -> bool {
         let by_revision = match self.setup.generation {
             Generation::EarlyCortexM3 => has::FOLDS_EARLY,
-            Generation::Current => has::FOLDS_LATE,
+            Generation::CortexM4 | Generation::Current => has::FOLDS_LATE,
         };
-        step.is(has::IT_FOLLOWS)
-            && step.is(has::FOLDS | by_revision)
+        let in_block = it.condition != Condition::None;
+        it.step.is(has::IT_FOLLOWS)
+            && it.step.is(has::FOLDS | by_revision)
+            && !(in_block && self.setup.follows(Rule::BlockDoesNotFold))
             && self.setup.follows(Rule::ItFolding)
     }
 

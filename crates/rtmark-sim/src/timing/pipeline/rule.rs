@@ -53,6 +53,8 @@ rules! {
 
     /// A 16-bit instruction folds the IT that follows it, if both are in the instruction register.
     ItFolding: "IT folding", "DDI 0337G, 18.2; CC2650, CC2652, STM32F100";
+    /// An instruction in an IT block does not fold the IT that follows the block, before r2p0.
+    BlockDoesNotFold: "no folding in an IT block (r1)", "STM32F100; not so on CC2650, CC2652";
     /// BX LR and similar instructions branch in the execute stage if the previous instruction
     /// writes LR.
     LinkRegisterLate: "branch to LR behind its write", "DDI 0337G, 15.3; CC2650, CC2652";
@@ -84,8 +86,8 @@ rules! {
     WaitingBusBlocks: "nothing behind a waiting transfer", "CC2650, CC2652";
     /// A NOP passes through beside a load or store.
     NopOverlaps: "NOP beside a transfer", "CC2650, CC2652, STM32F100";
-    /// A NOP that folds an IT does not pass through beside a load or store.
-    FoldingNopWaits: "no NOP that folds an IT", "CC2650, STM32F100";
+    /// A NOP that folds an IT does not pass through beside a load or store, except before r2p0.
+    FoldingNopWaits: "no NOP that folds an IT (r2)", "CC2650; not so on STM32F100";
     /// An instruction whose condition fails passes through beside a load or store.
     SkippedOverlaps: "skipped instruction beside a transfer", "CC2650, CC2652, STM32F100";
     /// A skipped 16-bit instruction with nothing after it in the instruction register does not pass
@@ -126,6 +128,9 @@ rules! {
     /// While the bus writes the word of a bit that it has read and changed, the core goes on, as long as
     /// it does not need the bus.
     BitIsWrittenBehind: "bit written behind the core", "DDI 0337G, 12.10; CC2650, CC2652";
+    /// On a Cortex-M4, a write to the bit-band alias takes one cycle more if its address is presented during
+    /// another transfer on the System bus, unless that writes a bit, too.
+    BitBehindTransfer: "bit behind a transfer (M4)", "CC2652; not so on CC2650";
 }
 
 /// The rules that are left out of the model.

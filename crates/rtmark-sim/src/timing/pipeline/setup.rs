@@ -24,7 +24,11 @@ impl Setup {
             Rule::GivenUpFetchYields => !self.matrix.given_up_fetches_stay,
             Rule::StoreWaitsForFetch => self.matrix.stores_wait_for_fetches,
             Rule::StoresPassFetch => !self.matrix.stores_wait_for_fetches,
-            Rule::CompareBranchIsBusy => self.generation != Generation::EarlyCortexM3,
+            Rule::BitBehindTransfer => self.generation == Generation::CortexM4,
+            Rule::BlockDoesNotFold => self.generation == Generation::EarlyCortexM3,
+            Rule::CompareBranchIsBusy | Rule::FoldingNopWaits => {
+                self.generation != Generation::EarlyCortexM3
+            }
             _ => true,
         };
         applies && self.disabled_rules.includes(rule)
