@@ -10,6 +10,8 @@ const SET_UP: [(u32, u32); 2] = [(0xE000_EDFC, 1 << 24), (0xE000_1000, 1)];
 /// ACTLR, whose DISDEFWBUF bit switches the write buffer off.
 const ACTLR: u32 = 0xE000_E008;
 const ISB: [u8; 4] = [0xBF, 0xF3, 0x6F, 0x8F];
+/// How far behind an instruction the constants lie that it can read (DDI 0403, A7.7.43).
+const LITERALS: u32 = 4 + 4096;
 /// `ldr.w r0, [r0]`
 const LOAD_R0: [u8; 4] = [0xD0, 0xF8, 0x00, 0x00];
 
@@ -170,20 +172,34 @@ fn is_slow(machine: &Machine, address: u32) -> bool {
     memories.any(|it| it.range().contains(&u64::from(address)) && it.timing.wait_states > 0)
 }
 
+/// Returns the index of the instruction from which on those before a window can be replayed without a
+/// barrier: the last one, or the first of those before it that read no more than constants beside the
+/// code. The addresses of other accesses depend on registers of that moment, which rows do not record.
+fn first_known(machine: &Machine, lead: &[Step]) -> usize {
+    let is_known = |step: &&Step| {
+        let mut machine = machine.clone();
+        machine.set_register(Register::Pc, step.address);
+        let access = machine.next_access();
+        access.is_none_or(|it| it.address.wrapping_sub(step.address) < LITERALS)
+    };
+    let before = &lead[..lead.len() - 1];
+    before.len() - before.iter().rev().take_while(is_known).count()
+}
+
 impl Replay {
     /// Prepares a window. `buffered` is a word of the line that the flash's buffer holds at first.
     fn of(prepared: &Machine, row: &Row, buffered: Option<u32>) -> Option<Self> {
         let window = row.steps()?;
         let mut lead = row.lead()?;
-        // Barriers put the pipeline into a known state.
-        let barrier = lead.iter().rposition(|step| step.bytes == ISB);
-        lead.drain(..barrier.unwrap_or(lead.len() - 1));
-        let first = lead.len() - 1;
-        let steps: Vec<Step> = lead.into_iter().chain(window).collect();
         let mut machine = prepared.clone();
-        for step in &steps {
+        for step in lead.iter().chain(&window) {
             machine.poke(step.address, &step.bytes).ok()?;
         }
+        // Barriers put the pipeline into a known state.
+        let barrier = lead.iter().rposition(|step| step.bytes == ISB);
+        lead.drain(..barrier.unwrap_or_else(|| first_known(&machine, &lead)));
+        let first = lead.len() - 1;
+        let steps: Vec<Step> = lead.into_iter().chain(window).collect();
         let start = steps.first()?.address;
         machine.set_register(Register::Pc, start);
         if let Some(word) = buffered.filter(|_| barrier.is_some()) {
