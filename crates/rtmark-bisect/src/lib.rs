@@ -14,7 +14,7 @@ use std::process::Command;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
-    /// It cannot be run.
+    /// It cannot be run, or a signal ended it.
     #[error(transparent)]
     Run(#[from] std::io::Error),
     /// It reported an error.
@@ -51,13 +51,35 @@ pub struct Checkout<'a> {
     folder: PathBuf,
 }
 
+/// The variables with which a hook tells the repository that it runs for; they override `-C`.
+const HOOK_VARIABLES: [&str; 5] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"];
+
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output()?;
+    let mut command = Command::new("git");
+    for variable in HOOK_VARIABLES {
+        command.env_remove(variable);
+    }
+    // Messages are read here, and translated ones would not be understood.
+    let output = command.env("LC_ALL", "C").arg("-C").arg(folder).args(arguments).output()?;
     let message = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
         return Ok(message(&output.stdout));
     }
-    Err(GitError::Refused { arguments: arguments.join(" "), message: message(&output.stderr) })
+    if output.status.code().is_none() {
+        return Err(GitError::Run(std::io::ErrorKind::Interrupted.into()));
+    }
+    // `git bisect skip` names the remaining commits on its standard output.
+    let texts = [message(&output.stderr), message(&output.stdout)];
+    let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+    Err(GitError::Refused { arguments: arguments.join(" "), message: texts.join("\n") })
+}
+
+/// Reports whether git's message names the first bad commit, rather than the next one to be judged, whose
+/// subject may say anything.
+fn is_conclusion(message: &str) -> bool {
+    let first = message.lines().next().unwrap_or_default();
+    first.split_once(' ').is_some_and(|(_, rest)| rest == "is the first bad commit")
 }
 
 impl Repository {
@@ -117,23 +139,24 @@ impl Checkout<'_> {
     ///
     /// # Errors
     ///
-    /// When git fails, including the case that only skipped commits are left, which it names.
-    pub fn search(
+    /// When git fails, including the case that only skipped commits are left, which it names; and the first
+    /// error of the judge.
+    pub fn search<E: From<GitError>>(
         &self,
         good: &str,
         bad: &str,
-        mut judge: impl FnMut(&str) -> Judgement,
-    ) -> Result<String, GitError> {
+        mut judge: impl FnMut(&str) -> Result<Judgement, E>,
+    ) -> Result<String, E> {
         git(&self.folder, &["bisect", "start", "--no-checkout", bad, good])?;
         loop {
             let commit = git(&self.folder, &["rev-parse", "BISECT_HEAD"])?;
-            let word = match judge(&commit) {
+            let word = match judge(&commit)? {
                 Judgement::Good => "good",
                 Judgement::Bad => "bad",
                 Judgement::Skip => "skip",
             };
             let message = git(&self.folder, &["bisect", word])?;
-            if message.contains("is the first") {
+            if is_conclusion(&message) {
                 return Ok(message);
             }
         }

@@ -2,12 +2,17 @@ use super::*;
 
 /// Creates a repository whose file `value` contains 0, 1, 2, …, one for each commit.
 fn counting(folder: &Path, commits: u32) -> Repository {
+    repository(folder, commits, "value")
+}
+
+/// The same with another beginning of the commits' subjects.
+fn repository(folder: &Path, commits: u32, subject: &str) -> Repository {
     git(folder, &["init", "--quiet"]).expect("git");
     for value in 0..commits {
         std::fs::write(folder.join("value"), value.to_string()).expect("written");
         git(folder, &["add", "value"]).expect("added");
         let who = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
-        let message = format!("value {value}");
+        let message = format!("{subject} {value}");
         let commit = ["commit", "--quiet", "-m", &message];
         git(folder, &[who.as_slice(), commit.as_slice()].concat()).expect("committed");
     }
@@ -18,6 +23,41 @@ fn value(checkout: &Checkout<'_>, commit: &str) -> u32 {
     checkout.switch(commit).expect("there");
     let text = std::fs::read_to_string(checkout.folder().join("value")).expect("there");
     text.parse().expect("a number")
+}
+
+fn judge(value: u32, first: u32) -> Judgement {
+    if value >= first { Judgement::Bad } else { Judgement::Good }
+}
+
+#[test]
+fn a_subject_that_reads_like_a_conclusion_does_not_end_the_search() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let repository = repository(scratch.path(), 9, "this is the first bad commit");
+    let [good, bad] = ["HEAD~8", "HEAD"].map(|name| repository.commit(name).expect("there"));
+    let folder = scratch.path().join("aside");
+    let checkout = repository.check_out(&bad, folder).expect("checked out");
+    let found = checkout
+        .search(&good, &bad, |commit| Ok::<_, GitError>(judge(value(&checkout, commit), 3)))
+        .expect("found");
+    let commit = repository.commit("HEAD~5").expect("there");
+    assert!(found.starts_with(&commit), "{found}");
+}
+
+#[test]
+fn an_error_of_the_judge_ends_the_search() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let repository = counting(scratch.path(), 4);
+    let [good, bad] = ["HEAD~3", "HEAD"].map(|name| repository.commit(name).expect("there"));
+    let folder = scratch.path().join("aside");
+    let checkout = repository.check_out(&bad, folder.clone()).expect("checked out");
+    let mut asked = 0;
+    let stopped = checkout.search(&good, &bad, |_| {
+        asked += 1;
+        Err(GitError::Run(std::io::ErrorKind::Interrupted.into()))
+    });
+    assert!(matches!(stopped, Err(GitError::Run(_))) && asked == 1, "{stopped:?}");
+    drop(checkout);
+    assert!(!folder.exists(), "the checkout is gone");
 }
 
 #[test]
@@ -34,7 +74,7 @@ fn the_first_bad_commit_is_found_and_the_checkout_removed() {
         let mut steps = 0;
         let found = checkout.search(&good, &bad, |commit| {
             steps += 1;
-            if value(&checkout, commit) >= first { Judgement::Bad } else { Judgement::Good }
+            Ok::<_, GitError>(judge(value(&checkout, commit), first))
         });
         let found = found.expect("found");
         let commit = repository.commit(&format!("HEAD~{}", 8 - first)).expect("there");
@@ -53,8 +93,12 @@ fn if_all_commits_between_are_skipped_git_lists_them() {
     let [good, bad] = ["HEAD~3", "HEAD"].map(|name| repository.commit(name).expect("there"));
     let folder = scratch.path().join("aside");
     let checkout = repository.check_out(&bad, folder).expect("checked out");
-    let found = checkout.search(&good, &bad, |_| Judgement::Skip);
-    assert!(matches!(found, Err(GitError::Refused { .. })), "{found:?}");
+    let found = checkout.search(&good, &bad, |_| Ok::<_, GitError>(Judgement::Skip));
+    let message = found.expect_err("nothing is known").to_string();
+    for name in ["HEAD~2", "HEAD~1", "HEAD"] {
+        let commit = repository.commit(name).expect("there");
+        assert!(message.contains(&commit), "{commit} is a candidate: {message}");
+    }
 }
 
 #[test]

@@ -223,9 +223,13 @@ impl From<BundleError> for CliError {
 impl From<GitError> for CliError {
     fn from(error: GitError) -> Self {
         match error {
-            GitError::Run(error) => error.into(),
+            GitError::Run(error) => {
+                Self::new(Exit::Missing, format!("cannot run git: {error}"), "install git")
+            }
             refused => {
-                Self::new(Exit::Usage, refused, "check --repository and the names of the commits")
+                let hint = "check --repository and the names of the commits; a shallow clone lacks \
+                            the older ones until `git fetch --unshallow --tags`";
+                Self::new(Exit::Usage, refused, hint)
             }
         }
     }

@@ -232,4 +232,6 @@ fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
     refused(&["--own", "/bench/kernels"], "the path is absolute");
     refused(&["--own", "kernels"], "kernels");
     refused(&["--own", "bench/kernels", "--bad", "HEAD~2"], "choose other commits");
+    refused(&["--own", "bench/kernels", "--bad", "HEAD~3"], "the bad commit, ");
+    refused(&["--own", "bench/kernels", "--bad", "no-such"], "git fetch --unshallow");
 }

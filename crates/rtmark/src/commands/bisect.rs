@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use rtmark_bisect::{Judgement, Repository};
@@ -57,6 +58,9 @@ pub struct Arguments {
     catalogue: Option<PathBuf>,
 }
 
+/// Whether Ctrl-C was pressed, or a signal ended a measurement.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 /// The kind of source that a checkout holds.
 #[derive(Clone, Copy)]
 enum SourceKind {
@@ -72,6 +76,9 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let repository = Repository::around(&self.repository)?;
         let (good, bad) = (repository.commit(&self.good)?, repository.commit(&self.bad)?);
+        // Ctrl-C reaches git and `rtmark run`, too; the checkout must not be left behind. If this fails, it
+        // ends the process at once.
+        let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(format!("rtmark-bisect-{}", std::process::id()));
         let checkout = repository.check_out(&bad, folder)?;
         let kind = self.source_kind(checkout.folder(), repository.top())?;
@@ -79,7 +86,12 @@ impl Arguments {
             checkout.switch(commit)?;
             self.figure(checkout.folder(), kind)
         };
-        let (at_bad, at_good) = (probe(&bad)?, probe(&good)?);
+        let end = |name: &str, commit: &str| {
+            let figure = probe(commit);
+            interrupted()?;
+            figure.map_err(|error| error.about(&format!("the {name} commit, {commit}")))
+        };
+        let (at_bad, at_good) = (end("bad", &bad)?, end("good", &good)?);
         let threshold = self.threshold.unwrap_or(at_good);
         if at_good > threshold || at_bad <= threshold {
             let message = format!(
@@ -92,6 +104,7 @@ impl Arguments {
         }
         let found = checkout.search(&good, &bad, |commit| {
             let figure = probe(commit);
+            interrupted()?;
             if !verbosity.quiet {
                 let found = figure.as_ref().map_or_else(
                     |_| "cannot be measured".into(),
@@ -99,12 +112,15 @@ impl Arguments {
                 );
                 say(format!("{}  {found}", commit.get(..10).unwrap_or(commit)));
             }
-            match figure {
+            Ok::<_, CliError>(match figure {
                 Ok(figure) if figure > threshold => Judgement::Bad,
                 Ok(_) => Judgement::Good,
                 Err(_) => Judgement::Skip,
-            }
-        })?;
+            })
+        });
+        // It may have stopped git itself.
+        interrupted()?;
+        let found = found?;
         let title = format!("{} {} on {}", self.kernel, self.scenario, self.soc);
         output::data(&format!(
             "{title}: the {} was {at_good} cycles at the good commit and is {at_bad} at the bad one\n{found}\n",
@@ -157,17 +173,36 @@ impl Arguments {
             let hint = "check that this rtmark can be executed";
             CliError::new(Exit::Internal, format!("cannot start `rtmark run`: {error}"), hint)
         })?;
-        let failed = |problem: String| {
-            let hint = "measure that commit with `rtmark run` to see more";
-            CliError::new(Exit::BuildFailed, problem, hint)
+        // A signal ended it, and the same one may be about to be noticed here.
+        if status.code().is_none() {
+            INTERRUPTED.store(true, Ordering::Relaxed);
+        }
+        let failed_as = |exit: Exit, problem: String| {
+            CliError::new(exit, problem, "measure that commit with `rtmark run` to see more")
         };
         if !status.success() {
-            return Err(failed(String::from_utf8_lossy(&stderr).trim().to_owned()));
+            let exit = Exit::ALL.iter().find(|exit| status.code() == Some(exit.code().into()));
+            let problem = format!("`rtmark run` failed:\n{}", String::from_utf8_lossy(&stderr));
+            return Err(failed_as(exit.copied().unwrap_or(Exit::Internal), problem));
         }
+        let failed = |problem| failed_as(Exit::BuildFailed, problem);
         let document: Document =
             serde_json::from_slice(&stdout).map_err(|error| failed(error.to_string()))?;
         let series = document.answers.iter().find_map(|reported| reported.answer.series());
         let figure = series.and_then(|series| self.measure.of(series));
         figure.ok_or_else(|| failed(format!("the run has no {} of the scenario", self.measure)))
     }
+}
+
+/// Returns an error once Ctrl-C was pressed or a signal ended a measurement.
+fn interrupted() -> Result<(), CliError> {
+    if INTERRUPTED.load(Ordering::Relaxed) {
+        let hint = "start it again; nothing of it is left in the repository";
+        return Err(CliError::new(
+            Exit::OutOfBudget,
+            "interrupted before a commit was found",
+            hint,
+        ));
+    }
+    Ok(())
 }
