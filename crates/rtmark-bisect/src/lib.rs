@@ -107,7 +107,7 @@ impl Repository {
         git(&self.top, &["rev-parse", "--verify", "--end-of-options", &commit])
     }
 
-    /// Checks a commit out into a new folder.
+    /// Checks a commit out into a new folder, with the submodules that the repository has initialised.
     ///
     /// # Errors
     ///
@@ -115,7 +115,9 @@ impl Repository {
     pub fn check_out(&self, commit: &str, folder: PathBuf) -> Result<Checkout<'_>, GitError> {
         let path = folder.display().to_string();
         git(&self.top, &["worktree", "add", "--quiet", "--detach", &path, commit])?;
-        Ok(Checkout { repository: self, folder })
+        let checkout = Checkout { repository: self, folder };
+        checkout.update_submodules()?;
+        Ok(checkout)
     }
 }
 
@@ -125,13 +127,23 @@ impl Checkout<'_> {
         &self.folder
     }
 
-    /// Checks another commit out; changed files are overwritten.
+    /// Checks another commit out, with the submodules that the repository itself has initialised; changed
+    /// files are overwritten.
     ///
     /// # Errors
     ///
     /// If git refuses.
     pub fn switch(&self, commit: &str) -> Result<(), GitError> {
-        git(&self.folder, &["checkout", "--quiet", "--force", "--detach", commit]).map(drop)
+        git(&self.folder, &["checkout", "--quiet", "--force", "--detach", commit])?;
+        self.update_submodules()
+    }
+
+    /// Checks the submodules out. Without `--init`, those that the user does without are left out.
+    fn update_submodules(&self) -> Result<(), GitError> {
+        if self.folder.join(".gitmodules").is_file() {
+            git(&self.folder, &["submodule", "update", "--quiet", "--force", "--recursive"])?;
+        }
+        Ok(())
     }
 
     /// Lets git choose commits between a good one and a bad one until it names the first bad one;

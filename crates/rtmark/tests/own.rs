@@ -235,3 +235,56 @@ fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
     refused(&["--own", "bench/kernels", "--bad", "HEAD~3"], "the bad commit, ");
     refused(&["--own", "bench/kernels", "--bad", "no-such"], "git fetch --unshallow");
 }
+
+#[test]
+fn bisect_checks_out_the_submodules_of_each_commit() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let git = |folder: &Path, arguments: &[&str]| {
+        let who = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"];
+        let mut command = Command::new("git");
+        command.arg("-C").arg(folder).args(who).args(arguments).env("GIT_ALLOW_PROTOCOL", "file");
+        let output = command.output().expect("git runs");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    };
+    // The filter is a library in a repository of its own.
+    let (library, top) = (home.path().join("library"), home.path().join("product"));
+    let source = std::fs::read_to_string(repository().join("docs/own/c/filter.c"));
+    let source = source.expect("readable");
+    let begin = "RTMARK_BEGIN(\"filter.median\");";
+    let slower = source.replace(begin, &format!("{begin}\n__asm volatile(\"nop\\n nop\");"));
+    std::fs::create_dir(&library).expect("writable");
+    git(&library, &["init", "--quiet", "--initial-branch", "main"]);
+    copy(&repository().join("docs/own/c"), &top.join("kernels/c"));
+    let scenarios = repository().join("docs/own/scenarios.toml");
+    std::fs::copy(scenarios, top.join("kernels/scenarios.toml")).expect("copied");
+    std::fs::write(top.join("kernels/c/filter.c"), "#include \"library/filter.c\"\n")
+        .expect("writable");
+    git(&top, &["init", "--quiet", "--initial-branch", "main"]);
+    for (at, filter) in [&source, &source, &slower, &slower].into_iter().enumerate() {
+        std::fs::write(library.join("filter.c"), format!("/* {at} */\n{filter}"))
+            .expect("writable");
+        git(&library, &["add", "--all"]);
+        git(&library, &["commit", "--quiet", "--message", "a change"]);
+        if at == 0 {
+            let url = library.display().to_string();
+            git(&top, &["submodule", "--quiet", "add", &url, "kernels/c/library"]);
+        }
+        git(&top.join("kernels/c/library"), &["pull", "--quiet", "origin", "main"]);
+        git(&top, &["add", "--all"]);
+        git(&top, &["commit", "--quiet", "--message", &format!("update {at}")]);
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["bisect", "filter.median", "-k", "ourloop", "--soc", "stm32c031"])
+        .args(["--own", "kernels", "--good", "HEAD~3"])
+        .current_dir(&top)
+        .env_remove("RTMARK_FIRMWARE")
+        .env_remove("RTMARK_CATALOGUE")
+        .env("GIT_ALLOW_PROTOCOL", "file")
+        .output()
+        .expect("rtmark runs");
+    let (found, stderr) = (text(&output.stdout), text(&output.stderr));
+    let culprit = format!("{} is the first bad commit", git(&top, &["rev-parse", "HEAD~1"]));
+    assert!(found.contains(&culprit), "{found}\n{stderr}");
+    assert_eq!(git(&top, &["worktree", "list"]).lines().count(), 1);
+}

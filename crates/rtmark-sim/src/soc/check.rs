@@ -188,12 +188,7 @@ impl Soc {
             );
         }
         self.check_revision()?;
-        if !matches!(self.mpu_regions(), 0 | 8 | 16) {
-            return refuse(
-                &[Key("mpu_regions")],
-                format!("mpu_regions = {}: cores have 0, 8 or 16", self.mpu_regions()),
-            );
-        }
+        self.check_mpu()?;
         if self.bit_bands == Some(true) && !self.core.may_have_bit_bands() {
             return refuse(
                 &[Key("bit_bands")],
@@ -289,6 +284,32 @@ impl Soc {
                 ),
             ),
         }
+    }
+
+    fn check_mpu(&self) -> Checked {
+        let possible: &[u8] = match self.core {
+            CoreKind::CortexM0 | CoreKind::Hazard3 | CoreKind::Ibex => &[0],
+            // DDI 0484, DDI 0337 and DDI 0439, MPU: eight, or no unit.
+            CoreKind::CortexM0Plus
+            | CoreKind::CortexM3
+            | CoreKind::CortexM4
+            | CoreKind::CortexM4F => &[0, 8],
+            // DDI 0489, MPU.
+            CoreKind::CortexM7 => &[0, 8, 16],
+            // 100230, MPU.
+            CoreKind::CortexM33 => &[0, 4, 8, 12, 16],
+            // DDI 0460, MPU.
+            CoreKind::CortexR5 => &[0, 12, 16],
+        };
+        let regions = self.mpu_regions();
+        if possible.contains(&regions) {
+            return Ok(());
+        }
+        let possible: Vec<_> = possible.iter().map(u8::to_string).collect();
+        refuse(
+            &[KeyStep::Key("mpu_regions")],
+            format!("mpu_regions = {regions}: {} has {}", self.core, possible.join(" or ")),
+        )
     }
 
     fn check_memories<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {

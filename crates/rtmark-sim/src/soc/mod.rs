@@ -246,8 +246,9 @@ pub struct Soc {
     pub interrupts: u16,
     /// Bits of priority that the NVIC implements (2 on ARMv6-M, 2 to 8 elsewhere).
     pub priority_bits: u8,
-    /// Regions of the memory protection unit: 0 (no unit), 8 or 16. If not given, 8, or none on the
-    /// Cortex-M0.
+    /// Regions of the memory protection unit; 0: no unit. Up to Cortex-M4 it may have 8, a Cortex-M7 8 or
+    /// 16, a Cortex-M33 4, 8, 12 or 16, a Cortex-R5 12 or 16. If not given, 16 on a Cortex-R5, none on cores
+    /// that cannot have one, 8 on the others.
     #[serde(default)]
     pub mpu_regions: Option<u8>,
     /// Whether the bits of the first MiB of SRAM and of peripherals have aliases. If not given, they have
@@ -502,6 +503,34 @@ mod tests {
         }
         let said = of("nrf-timer", "irq = 28").expect_err("refused").to_string();
         assert!(said.contains("rp2350-timer, nrf-rtc or cadence-ttc"), "{said}");
+    }
+
+    #[test]
+    fn the_mpu_has_as_many_regions_as_the_core_may_have() {
+        let regions = |core: &str, count: u8| {
+            let bits = if core == "cortex-m0plus" { "2" } else { "4" };
+            let text = GOOD.replace("cortex-m0plus", core).replace(
+                "priority_bits = 2",
+                &format!("priority_bits = {bits}\nmpu_regions = {count}"),
+            );
+            Soc::from_toml(&text).map_err(|refused| refused.to_string())
+        };
+        for (core, possible, words) in [
+            ("cortex-m0plus", &[0, 8][..], "0 or 8"),
+            ("cortex-m3", &[0, 8], "0 or 8"),
+            ("cortex-m7", &[0, 8, 16], "0 or 8 or 16"),
+            ("cortex-m33", &[0, 4, 8, 12, 16], "0 or 4 or 8 or 12 or 16"),
+        ] {
+            for count in 0..=17 {
+                match regions(core, count) {
+                    Ok(_) => assert!(possible.contains(&count), "{core}: {count}"),
+                    Err(said) => {
+                        let expected = format!("mpu_regions = {count}: {core} has {words}");
+                        assert!(!possible.contains(&count) && said.contains(&expected), "{said}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
