@@ -40,6 +40,9 @@
  * end of the same name. When a probe directly precedes a loop, put a statement
  * with an effect between the two: otherwise the loop's first instruction carries
  * the label, and the probe fires in every round.
+ * The same holds for a probe that ends a conditional block: otherwise the first
+ * instruction after the block carries the label, and the probe fires without the
+ * condition, too.
  *
  * A probe that the compiler copies, by inlining or by unrolling, becomes one
  * record for each copy, and all of them count.

@@ -55,7 +55,8 @@
 //!
 //! When a probe directly precedes a loop, put a statement with an effect between the two:
 //! otherwise the loop's first instruction may carry the label, and the probe fires in every
-//! round. The same holds for one that directly follows a branch, where two ways meet.
+//! round. The same holds for one that directly follows a branch, where two ways meet, and for
+//! one at the end of a conditional block, which then fires without the condition, too.
 //!
 //! A probe that the compiler copies, by inlining, unrolling or because the function around
 //! it is generic, becomes one record for each copy, and all of them count. A probe in code
