@@ -237,7 +237,7 @@ fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
 }
 
 #[test]
-fn bisect_checks_out_the_submodules_of_each_commit() {
+fn bisect_checks_out_submodules_and_leaves_nothing_behind() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let git = |folder: &Path, arguments: &[&str]| {
         let who = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"];
@@ -274,17 +274,30 @@ fn bisect_checks_out_the_submodules_of_each_commit() {
         git(&top, &["add", "--all"]);
         git(&top, &["commit", "--quiet", "--message", &format!("update {at}")]);
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+    let mut bisect = Command::new(env!("CARGO_BIN_EXE_rtmark"));
+    bisect
         .args(["bisect", "filter.median", "-k", "ourloop", "--soc", "stm32c031"])
         .args(["--own", "kernels", "--good", "HEAD~3"])
         .current_dir(&top)
         .env_remove("RTMARK_FIRMWARE")
         .env_remove("RTMARK_CATALOGUE")
         .env("GIT_ALLOW_PROTOCOL", "file")
-        .output()
-        .expect("rtmark runs");
+        // As within a hook of another repository.
+        .env("GIT_DIR", home.path().join("another"));
+    let output = bisect.output().expect("rtmark runs");
     let (found, stderr) = (text(&output.stdout), text(&output.stderr));
     let culprit = format!("{} is the first bad commit", git(&top, &["rev-parse", "HEAD~1"]));
     assert!(found.contains(&culprit), "{found}\n{stderr}");
-    assert_eq!(git(&top, &["worktree", "list"]).lines().count(), 1);
+    let checkouts = || git(&top, &["worktree", "list"]).lines().count();
+    assert_eq!(checkouts(), 1);
+
+    // Ctrl-C leaves nothing behind, either.
+    let mut running = bisect.spawn().expect("rtmark runs");
+    while checkouts() == 1 {
+        assert!(running.try_wait().expect("a child").is_none(), "it ended before it began");
+    }
+    let interrupt = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
+    assert!(interrupt.expect("kill runs").success());
+    assert_eq!(running.wait().expect("a child").code(), Some(12));
+    assert_eq!(checkouts(), 1);
 }
