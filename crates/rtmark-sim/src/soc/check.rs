@@ -257,9 +257,9 @@ impl Soc {
         Ok(())
     }
 
-    /// Refuses a vector table where the core cannot have one (VTOR: DDI 0403, B3.2.5).
+    /// Refuses a vector table where the core cannot have one.
     fn check_vectors(&self) -> Checked {
-        let unit = if self.core.is_cortex_m() { 128 } else { 4 };
+        let unit = self.vector_alignment();
         match self.vectors {
             Some(vectors) if !vectors.is_multiple_of(unit) => refuse(
                 &[KeyStep::Key("vectors")],

@@ -321,6 +321,11 @@ impl Soc {
         self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
     }
 
+    /// Returns what the address of a vector table must be a multiple of (VTOR: DDI 0403, B3.2.5).
+    pub const fn vector_alignment(&self) -> u32 {
+        if self.core.is_cortex_m() { 128 } else { 4 }
+    }
+
     /// Returns the number of regions of the memory protection unit; 0 if there is none.
     pub fn mpu_regions(&self) -> u8 {
         self.mpu_regions.unwrap_or(match self.core {

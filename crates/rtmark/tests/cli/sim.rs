@@ -483,6 +483,10 @@ fn applications_for_a_bootloader_start_from_their_own_vectors() {
     assert_eq!(result.code, 2, "{result:#?}");
     assert!(result.stderr.contains("--vectors"), "{result:#?}");
     assert_eq!(scratch.sim("app.hex", &["--vectors", "0x08002000"]).code, 0);
+    for unaligned in ["0x08002004", "0x08002040"] {
+        let result = scratch.sim("app.hex", &["--vectors", unaligned]);
+        assert!(result.code == 2 && result.stderr.contains("is not a multiple of"), "{result:#?}");
+    }
 }
 
 #[test]

@@ -268,7 +268,14 @@ impl Arguments {
     fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, CliError> {
         let usual = soc.vector_base();
         if let Some(place) = &self.vectors {
-            return Ok(resolve("--vectors", place, image)? & !1);
+            // The symbol of a table in assembly language may have the mark of Thumb code.
+            let vectors = resolve("--vectors", place, image)? & !1;
+            let unit = soc.vector_alignment();
+            if !vectors.is_multiple_of(unit) {
+                let problem = format!("{vectors:#010x} is not a multiple of {unit}");
+                return Err(wrong("--vectors", problem, "give the table's first address"));
+            }
+            return Ok(vectors);
         }
         // A raw binary at another address, whose reset vector points into itself.
         let own = image.segments().first().filter(|_| image.format() == ImageFormat::Raw);
