@@ -225,7 +225,7 @@ impl Model {
             (longest.kind, longest.of) = (Kind::HeldBack, "the kernel".to_owned());
             parts.push(if longest.cycles > held.cycles { longest } else { held });
         } else if self.order.takes_turns() {
-            parts.push(costs.part(Cost::HeldBack, "the kernel", 1)?);
+            parts.push(self.held_back(set, costs, index)?);
         }
         Ok(parts)
     }

@@ -64,7 +64,7 @@ impl Model {
         index: usize,
         responses: &[u64],
     ) -> Result<Option<u64>, Missing> {
-        let mut own = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
+        let mut own = vec![self.held_back(set, costs, index)?];
         own.extend(self.turn(&set.tasks[index], costs)?);
         own.extend(switch_to(&set.tasks[index], costs)?);
         let mut streams = handlers(set, costs)?;
@@ -91,6 +91,28 @@ impl Model {
         let (after, once) = (Vec::new(), Vec::new());
         let question = Question { period, jitter: 0, own, after, last: 0, once, streams };
         Ok(question.bound().ok().map(|bound| bound.response))
+    }
+
+    /// Returns the longest stretch during which the kernel holds a job back. For one that an interrupt
+    /// releases while a tick's round begins, that is the beginning, as far as the tick and its releases do
+    /// not count it already.
+    pub(crate) fn held_back(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+    ) -> Result<Part, Missing> {
+        let mut held = costs.part(Cost::HeldBack, "the kernel", 1)?;
+        let is_clocked = |task: &Task| task.release == Release::Clock;
+        if self.order == Order::Rounds
+            && !is_clocked(&set.tasks[index])
+            && set.tasks.iter().any(is_clocked)
+        {
+            let cycles = |cost| costs.part(cost, "the tick", 1).map(|part| part.cycles);
+            let counted = cycles(Cost::Release)?.saturating_add(cycles(Cost::Tick)?);
+            held.cycles = held.cycles.max(cycles(Cost::Start)?.saturating_sub(counted));
+        }
+        Ok(held)
     }
 
     /// Returns the cost of another task's job that runs first, with the switch from it and, if an

@@ -405,6 +405,24 @@ fn the_end_of_a_poll_delays_the_next_one() {
     }
 }
 
+/// An interrupt may come while a tick's round begins, which the tick and its releases cover in part.
+#[test]
+fn the_beginning_of_a_round_delays_what_an_interrupt_releases() {
+    let response = |start: u64| {
+        let more = [(Cost::Start, start), (Cost::Tick, 10), (Cost::Release, 4)];
+        let costs = costs(&[&more[..], &[(Cost::HeldBack, 20), (Cost::Wake, 7)]].concat());
+        let woken = Task { release: Release::Interrupt(0), ..Task::new("woken", 2, 100, 10_000) };
+        let interrupts = vec![Interrupt { name: "irq".into(), distance: 10_000, work: 5 }];
+        let tasks = vec![woken, Task::new("clocked", 1, 300, 10_000)];
+        let set = Set { tick: 10_000, granule: 1, tasks, interrupts, ..Set::default() };
+        bounds(&Model::of("lilos").expect("known"), &set, &costs)[0]
+    };
+    // Its work, the other task's turn, the interrupt that wakes it, a tick that releases the other, and 20
+    // cycles held back.
+    assert_eq!(response(34), Some(100 + 300 + 5 + 7 + 10 + 4 + 20));
+    assert_eq!(response(35), Some(100 + 300 + 5 + 7 + 10 + 4 + 21));
+}
+
 /// An interrupt that wakes several tasks costs as much as waking each of them by itself.
 #[test]
 fn each_woken_task_counts() {

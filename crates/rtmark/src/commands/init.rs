@@ -20,8 +20,8 @@ use crate::output::say;
   rtmark init bench --kernel c rust          a kernel in C and one in Rust
   cd bench && rtmark run                     measure them
 
-Existing files are never overwritten: if one is in the way, nothing is written. docs/own.md explains
-the files.")]
+Existing files are never overwritten: if one is in the way, nothing is written. Only a .gitignore gets a
+line more, for the results. docs/own.md explains the files.")]
 pub struct Arguments {
     /// Project folder, created if it does not exist
     #[arg(default_value = ".")]
@@ -66,6 +66,8 @@ const TEMPLATES: &str = "docs/own/";
 const SCENARIOS: &str = "scenarios.toml";
 /// The folder with the project's own kernels and scenarios.
 const OWN: &str = "kernels";
+/// What git ignores: results, and SQLite's files beside them. A checkout of another commit would replace them.
+const IGNORED: &str = "/results.sqlite*";
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
@@ -93,6 +95,14 @@ impl Arguments {
             if !verbosity.quiet {
                 say(format!("wrote {}", path.display()));
             }
+        }
+        let path = self.folder.join(".gitignore");
+        let ignored = ignore_results(&path).map_err(|error| {
+            let hint = format!("add the line {IGNORED} yourself; everything else is written");
+            CliError::write_error(&path, &error, &hint)
+        })?;
+        if ignored && !verbosity.quiet {
+            say(format!("{} ignores the results", path.display()));
         }
         if !verbosity.quiet {
             say("next: `rtmark run` in that folder; `rtmark doctor` checks for the tools it needs");
@@ -135,6 +145,21 @@ fn settings(kernels: &[Language]) -> String {
         );
     }
     text + "soc = [\"stm32f405\"]    # `rtmark list socs` shows the others\n"
+}
+
+/// Adds the results to the files that git ignores. Returns whether they were not among them.
+fn ignore_results(path: &Path) -> io::Result<bool> {
+    let before = match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        read => read?,
+    };
+    if before.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == IGNORED.as_bytes()) {
+        return Ok(false);
+    }
+    let end_of_line = if before.last().is_none_or(|byte| *byte == b'\n') { "" } else { "\n" };
+    let mut file = File::options().create(true).append(true).open(path)?;
+    writeln!(file, "{end_of_line}{IGNORED}")?;
+    Ok(true)
 }
 
 /// Writes a file that must not exist yet.

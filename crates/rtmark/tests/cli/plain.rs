@@ -1,5 +1,7 @@
 //! Commands that need no firmware.
 
+use std::path::Path;
+
 use crate::common::{CommandResult, run_rtmark};
 
 fn here(arguments: &[&str]) -> CommandResult {
@@ -147,9 +149,15 @@ fn init_creates_a_project_that_runs() {
     std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
     run_rtmark(&bench, &["init"]).assert_error(2, &["rtmark.toml already exists"]);
     assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
+    // Git keeps results out of a project's history, and everything else that it kept out before.
+    let ignored =
+        |folder: &Path| std::fs::read_to_string(folder.join(".gitignore")).expect("there");
+    assert_eq!(ignored(&bench), "/results.sqlite*\n");
+    std::fs::write(home.path().join(".gitignore"), "target").expect("writable");
     let plain = run_rtmark(home.path(), &["init", "--quiet"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
-    assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 2, "one file, one folder");
+    assert_eq!(ignored(home.path()), "target\n/results.sqlite*\n");
+    assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 3, "two files, one folder");
 }
 
 /// An empty path would mean the folder of the file itself.
