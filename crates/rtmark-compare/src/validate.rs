@@ -280,14 +280,14 @@ mod tests {
 
     #[test]
     fn the_score_counts_close_figures() {
-        let rows = [row(100, 100), row(100, 101), row(200, 210), row(100, 90)];
+        let rows = [row(100, 100), row(100, 101), row(200, 210), row(100, 90), row(100, 98)];
         let score = Score::of(&rows).expect("there are rows");
-        assert_eq!(score.figures, 4);
+        assert_eq!(score.figures, 5);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
-        near(score.exact, 0.25);
-        near(score.within_1_cycle, 0.5);
-        near(score.within_5_percent, 0.75);
-        near(score.bias, (0.0 + 0.01 + 0.05 - 0.1) / 4.0);
+        near(score.exact, 0.2);
+        near(score.within_1_cycle, 0.4);
+        near(score.within_5_percent, 0.8);
+        near(score.bias, (0.0 + 0.01 + 0.05 - 0.1 - 0.02) / 5.0);
         near(score.worst, 0.1);
         assert_eq!(Score::of(&[]), None);
     }

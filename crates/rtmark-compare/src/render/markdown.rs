@@ -248,3 +248,25 @@ fn escaped(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_as_many_characters_as_it_may() {
+        let rows = || ["| 1 |", "| twelve |", "| 3 |"].map(str::to_owned).to_vec();
+        let of = |most: usize| {
+            let mut text = String::new();
+            table(&mut text, &["n"], rows(), most);
+            text
+        };
+        let whole = "\n| n |\n|---|\n| 1 |\n| twelve |\n| 3 |\n";
+        assert_eq!(of(whole.len()), whole);
+        let short = of(whole.len() - 1);
+        assert!(short.contains("| twelve |\n\n_1 more do not fit "), "{short}");
+        // The last row would fit in place of the long one, but a gap would not be seen.
+        let shorter = of(whole.len() - "| 3 |\n".len() - 1);
+        assert!(shorter.contains("| 1 |\n\n_2 more do not fit "), "{shorter}");
+    }
+}

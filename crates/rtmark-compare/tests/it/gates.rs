@@ -21,6 +21,15 @@ fn a_gate_passes_moved_code_and_fails_changed_code() {
     // A limit in cycles is not a limit in instructions.
     let few = held(counted(20, 40), counted(20, 41), "[[budget]]\nat_most = 30\nabsolute = 1\n");
     assert!(few.is_empty(), "{few:?}");
+    let mut otherwise = compared(&[counted(20, 40)], &[counted(23, 42)]);
+    otherwise.pairs[0].decide(Vec::new());
+    let limited = |limit: &str| gate(&otherwise, &policy(limit)).regressions.len();
+    assert_eq!(
+        limited("[[budget]]\nat_most = 30\n"),
+        0,
+        "nor where the same code took another path"
+    );
+    assert_eq!(limited("[[budget]]\nat_most = 22\n"), 2, "median and max, in cycles");
 }
 
 fn policy(text: &str) -> Policy {

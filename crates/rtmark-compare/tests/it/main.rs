@@ -12,6 +12,8 @@ use rtmark_model::{Answer, Failure, FailureKind, Key, Series};
 use serde_json::{Value, json};
 
 mod gates;
+mod histories;
+mod validations;
 mod written;
 
 /// Returns a series as the store would have it, with some fields replaced.
@@ -82,6 +84,20 @@ fn exact_series_differ_by_one_cycle() {
     assert_eq!(measures, [Measure::Median, Measure::Max, Measure::Total]);
     assert_eq!(one(plain("a.b", 120, 100), plain("a.b", 120, 100)).verdict, Verdict::Same);
     assert_eq!(one(plain("a.b", 120, 100), plain("a.b", 119, 100)).verdict, Verdict::Better);
+    let ordered = |values: [u64; 4]| {
+        let runs = values.map(|value| json!({"value": value}));
+        one(
+            answer(
+                "a.b",
+                json!([120, 100, 100, 101].map(|value| json!({"value": value}))),
+                json!({}),
+            ),
+            answer("a.b", json!(runs), json!({})),
+        )
+        .notes
+    };
+    assert!(matches!(&ordered([120, 100, 101, 100])[..], [note] if note.contains("another order")));
+    assert!(ordered([120, 100, 100, 101]).is_empty() && ordered([120, 102, 101, 101]).is_empty());
     let rare = json!([{"value": 120}, {"value": 100, "times": 98}, {"value": 130}]);
     let pair = one(plain("a.b", 120, 100), answer("a.b", rare, json!({})));
     assert_eq!((pair.verdict, pair.changes[0].measure), (Verdict::Worse, Measure::Max));

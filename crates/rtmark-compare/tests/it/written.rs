@@ -171,3 +171,138 @@ fn a_headline_says_what_could_not_be_compared() {
     assert_eq!(all, "### Nothing became slower or faster; 1 cannot be compared");
     assert_eq!(headline(&[a.clone(), c.clone()], &[a, c]), "### Nothing became slower or faster");
 }
+
+/// Returns one series of each verdict, a.a to a.e.
+fn one_of_each() -> Comparison {
+    let executed = |name: &str, steady: u64, instructions: u64| {
+        let executed = json!([{"value": 50}, {"value": instructions, "times": 99}]);
+        let samples = json!([{"value": 120}, {"value": steady, "times": 99}]);
+        answer(name, samples, json!({"executed": executed}))
+    };
+    let otherwise = answer("a.e", json!([{"value": 5}]), json!({"clock": 1}));
+    let others = |steady: [u64; 4]| {
+        let names = ["a.a", "a.b", "a.c", "a.d"];
+        names
+            .into_iter()
+            .zip(steady)
+            .map(|(name, steady)| executed(name, steady, if steady == 105 { 42 } else { 40 }))
+    };
+    let before: Vec<_> = others([100; 4]).chain([plain("a.e", 120, 100)]).collect();
+    let mut after: Vec<_> = others([100, 103, 97, 105]).chain([otherwise]).collect();
+    after[2] = executed("a.c", 97, 39);
+    compared(&before, &after)
+}
+
+#[test]
+fn a_table_lists_what_changed_with_its_verdict_below_one_heading() {
+    let mut comparison = one_of_each();
+    comparison.pairs[3].changed = vec!["give".to_owned(), "take".to_owned()];
+    let text = table(&comparison, None, Rows::Changed);
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    assert_eq!(line("a.a"), "", "nothing to see: {text}");
+    for (name, begins) in [
+        ("a.b", "a.b  k  \u{1b}[2mmoved       \u{1b}[0m  median 100 \u{2192} 103 (+3, +3.00 %)"),
+        ("a.c", "a.c  k  \u{1b}[32mbetter      \u{1b}[0m  median 100 \u{2192} 97 (-3, -3.00 %)"),
+        ("a.d", "a.d  k  \u{1b}[1m\u{1b}[31mworse       \u{1b}[0m  median 100 \u{2192} 105"),
+        ("a.e", "a.e  k  \u{1b}[33mincomparable\u{1b}[0m  clock: 48 MHz before, 1 Hz after"),
+    ] {
+        assert!(line(name).starts_with(begins), "{begins:?}: {text:?}");
+    }
+    assert!(line("a.d").ends_with("; changed: give, take") && !line("a.c").contains("changed"));
+    assert_eq!(
+        text.matches("s \u{b7} profile product \u{b7} backend sim \u{b7} cycles").count(),
+        1
+    );
+    let counted = "\n5 series: 1 same, 1 moved, 1 better, 1 worse, 1 incomparable\n";
+    assert!(text.contains(counted) && !text.contains("the gate"), "{text}");
+    let all = table(&comparison, None, Rows::All);
+    assert!(all.contains("\na.a  k  \u{1b}[2msame        \u{1b}[0m\n"), "{all:?}");
+    let pair = [plain("a.b", 1, 1)];
+    let text = table(&compared(&pair, &pair), None, Rows::Changed);
+    assert!(text.ends_with("\n1 series: 1 same\n"), "{text}");
+}
+
+#[test]
+fn a_gate_is_passed_with_neither_a_regression_nor_something_incomparable() {
+    let end = |after: Answer| {
+        let comparison = compared(&[plain("a.b", 120, 100)], &[after]);
+        let found = gate(&comparison, &Policy::default());
+        table(&comparison, Some(&found), Rows::Changed)
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(end(plain("a.b", 120, 99)), "the gate is passed");
+    assert_eq!(end(plain("a.b", 120, 101)), "the gate is not passed");
+    let otherwise = answer("a.b", json!([{"value": 5}]), json!({"clock": 1}));
+    assert_eq!(end(otherwise), "the gate is not passed");
+}
+
+#[test]
+fn without_a_gate_whatever_became_worse_is_an_error() {
+    let comparison = one_of_each();
+    let annotations = github(&comparison, None);
+    let begins = ["::notice title=k a.c", "::error title=k a.d", "::warning title=k a.e"];
+    let lines: Vec<_> = annotations.lines().collect();
+    assert_eq!(lines.len(), begins.len(), "{annotations}");
+    assert!(lines.iter().zip(begins).all(|(line, begin)| line.starts_with(begin)), "{annotations}");
+    let xml = junit(&comparison, None, |_| None);
+    let case = |name: &str| {
+        xml.lines().find(|line| line.contains(&format!("name=\"{name}\""))).unwrap_or_default()
+    };
+    assert!(case("a.a").ends_with("name=\"a.a\"/>"), "{xml}");
+    for (name, child) in
+        [("a.b", "<system-out>"), ("a.c", "<system-out>"), ("a.d", "<failure "), ("a.e", "<error ")]
+    {
+        assert!(case(name).contains(child), "{xml}");
+    }
+    assert!(xml.contains("tests=\"5\" failures=\"1\" errors=\"1\""), "{xml}");
+}
+
+#[test]
+fn an_annotation_counts_the_figures_that_it_leaves_out() {
+    let names: Vec<_> = (0..4).map(|number| format!("a.b{number}")).collect();
+    let runs =
+        |steady: u64| -> Vec<_> { names.iter().map(|name| plain(name, 120, steady)).collect() };
+    let of = |count: usize| {
+        let mut comparison = compared(&runs(100)[..count], &runs(107)[..count]);
+        comparison.pairs.iter_mut().for_each(|pair| pair.changed = vec!["give".to_owned()]);
+        github(&comparison, Some(&gate(&comparison, &Policy::default())))
+    };
+    // A median and a largest sample each.
+    assert_eq!(of(4).matches("%0A").count(), 5, "{}", of(4));
+    assert!(of(4).ends_with("%0Aand 3 more\n"), "{}", of(4));
+    assert!(!of(2).contains(" more"), "{}", of(2));
+}
+
+#[test]
+fn a_row_has_cycles_and_instructions_in_columns_of_their_own() {
+    let row = |before: Answer, after: Answer| {
+        let comparison = compared(&[before], &[after]);
+        let text = markdown(&comparison, None, Rows::Changed);
+        text.lines().find(|line| line.starts_with("| a.b ")).unwrap_or_default().to_owned()
+    };
+    let cycles = "median 100 \u{2192} 104 (+4, +4.00 %) cycles; also max";
+    assert_eq!(
+        row(counted(100, 40), counted(104, 42)),
+        format!("| a.b | k | s | {cycles} | +2 |  |")
+    );
+    let only = "median 40 \u{2192} 42 (+2, +5.00 %) instructions; also max";
+    assert_eq!(row(counted(100, 40), counted(100, 42)), format!("| a.b | k | s | {only} |  |  |"));
+    assert_eq!(
+        row(plain("a.b", 120, 100), plain("a.b", 120, 104)),
+        format!("| a.b | k | s | {cycles} |  |  |")
+    );
+}
+
+#[test]
+fn what_became_better_on_the_whole_is_not_among_what_became_slower() {
+    // Only the first sample of a.a grew, and its typical one shrank.
+    let before = [plain("a.a", 120, 100), plain("a.b", 120, 100)];
+    let after = [plain("a.a", 121, 90), plain("a.b", 120, 101)];
+    let text = markdown(&compared(&before, &after), None, Rows::Changed);
+    let (first, folded) = text.split_once("<details>").expect("something folded");
+    assert!(first.contains("| a.b |") && !first.contains("| a.a |"), "{text}");
+    assert!(folded.contains("1 faster<") && folded.contains("| a.a |"), "{text}");
+}
