@@ -103,7 +103,7 @@ impl Estimate {
     /// Returns whether test and interval agree on a difference that the clock cannot resolve.
     pub(crate) fn is_below_resolution(&self) -> bool {
         let apart = self.after.abs_diff(self.before);
-        apart > 0 && apart < self.resolution && self.believed() != Direction::None
+        apart < self.resolution && self.believed() != Direction::None
     }
 
     /// Returns the direction on which test and interval agree.

@@ -419,3 +419,35 @@ fn begin<'a, R: BufRead>(
     imported.added.push(run.id.clone());
     Ok(Target::New(RunWriter { store, row, id: run.id }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8], total: u64) -> Lines<&[u8]> {
+        Lines { from: text.take(0), number: 0, total, digest: Sha256::new() }
+    }
+
+    #[test]
+    fn a_bundle_has_at_most_4_gib() {
+        let mut text = Vec::new();
+        let mut lines = lines(b"abc\nde\n\n", MAX_BYTES - 7);
+        assert!(lines.next(&mut text).is_ok_and(|more| more) && text == b"abc");
+        assert!(lines.next(&mut text).is_ok_and(|more| more) && text == b"de");
+        let error = lines.next(&mut text).expect_err("refused").to_string();
+        assert_eq!(error, "line 3: the bundle is longer than 4 GiB");
+        let beyond = self::lines(b"abc\n", MAX_BYTES).next(&mut text);
+        assert!(beyond.expect_err("refused").to_string().contains("4 GiB"));
+    }
+
+    #[test]
+    fn a_line_has_at_most_64_mib_with_its_end() {
+        let mut text = Vec::new();
+        let mut long = vec![b'a'; LONGEST_LINE as usize];
+        long[LONGEST_LINE as usize - 1] = b'\n';
+        assert!(lines(&long, 0).next(&mut text).is_ok_and(|more| more));
+        long.insert(0, b'a');
+        let error = lines(&long, 0).next(&mut text).expect_err("refused").to_string();
+        assert_eq!(error, "line 1: it is longer than 64 MiB");
+    }
+}

@@ -120,10 +120,11 @@ pub struct Store {
 /// # Errors
 /// [`StoreError::NoPlace`] when the environment determines neither.
 pub fn default_path() -> Result<PathBuf, StoreError> {
-    place(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    place(|name| std::env::var_os(name).map(PathBuf::from))
 }
 
 fn place(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreError> {
+    let variable = |name: &str| variable(name).filter(|value| !value.as_os_str().is_empty());
     if let Some(path) = variable(STORE_VARIABLE) {
         return Ok(path);
     }
@@ -200,20 +201,24 @@ impl Store {
             return Err(StoreError::Missing { path });
         }
         match Self::open(&path) {
-            Err(StoreError::Denied { source, .. }) => {
-                // Nobody can write there, so the file cannot change while it is read.
-                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-                let read = Connection::open_with_flags(unchanging(&path), flags);
-                let Ok(connection) = read else { return Err(StoreError::of(&path, source)) };
-                let prepared = schema::form(&connection).map(|form| (connection, form));
-                match prepared {
-                    Ok((_, Form::Of(found))) if found < schema::NEWEST => {
-                        Err(StoreError::of(&path, source))
-                    }
-                    prepared => Self::prepared(path, prepared),
-                }
-            }
+            // Nobody can write there, so the file cannot change while it is read.
+            Err(StoreError::Denied { source, .. }) => Self::open_unchanging(path, source),
             opened => opened,
+        }
+    }
+
+    /// Opens a store in a location that nobody can write, which is why opening it normally was `denied`.
+    /// An older version cannot be migrated there.
+    fn open_unchanging(path: PathBuf, denied: rusqlite::Error) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let read = Connection::open_with_flags(unchanging(&path), flags);
+        let Ok(connection) = read else { return Err(StoreError::of(&path, denied)) };
+        let prepared = schema::form(&connection).map(|form| (connection, form));
+        match prepared {
+            Ok((_, Form::Of(found))) if found < schema::NEWEST => {
+                Err(StoreError::of(&path, denied))
+            }
+            prepared => Self::prepared(path, prepared),
         }
     }
 

@@ -5,6 +5,8 @@ use std::time::Instant;
 use super::*;
 use rtmark_model::{Backend, Key};
 
+mod limits;
+
 fn answer(scenario: &str) -> Answer {
     let key = Key {
         soc: "s".into(),
@@ -154,6 +156,11 @@ fn reading_does_not_create_a_store() {
     assert_eq!(Store::open_existing(&path).expect("opened").runs().expect("read").len(), 1);
 }
 
+/// SQLite's answer to opening a file that may not be written.
+fn denied() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), None)
+}
+
 #[test]
 fn read_only_stores_can_be_read() {
     let (folder, _) = scratch();
@@ -161,14 +168,17 @@ fn read_only_stores_can_be_read() {
     let store = Store::open(&path).expect("made");
     store.begin("rtmark run", "0", None).expect("begun").finish().expect("finished");
     drop(store);
-    // The fallback of `open_existing` if opening normally fails.
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(unchanging(&path), flags).expect("opened");
-    assert_eq!(schema::form(&connection).expect("read"), Form::Of(schema::NEWEST));
-    let store = Store { connection, path };
+    let store = Store::open_unchanging(path, denied()).expect("opened");
     let runs = store.runs().expect("read");
     assert_eq!(runs.len(), 1);
     assert!(matches!(store.remove(&runs[0], ""), Err(StoreError::Denied { .. })));
+    // An old one would have to be migrated, and a missing one is not made.
+    let old = folder.path().join("old");
+    of_form(1, &old);
+    let opened = |path: PathBuf| Store::open_unchanging(path, denied());
+    assert!(matches!(opened(old), Err(StoreError::Denied { .. })));
+    let missing = folder.path().join("missing");
+    assert!(matches!(opened(missing.clone()), Err(StoreError::Denied { .. })) && !missing.exists());
 }
 
 #[test]
@@ -183,6 +193,9 @@ fn the_location_follows_the_environment() {
     let relative = [("XDG_DATA_HOME", "d"), ("HOME", "/h")];
     assert_eq!(from(&relative), Some("/h/.local/share/rtmark/store.sqlite".into()));
     assert_eq!(from(&[]), None);
+    // What is set to nothing is not set.
+    let empty = [("RTMARK_STORE", ""), ("XDG_DATA_HOME", ""), ("HOME", "/h")];
+    assert_eq!(from(&empty), Some("/h/.local/share/rtmark/store.sqlite".into()));
 }
 
 /// Creates a store of an older version, with one finished and one interrupted run.
@@ -463,6 +476,11 @@ fn answers_are_read_in_pages_and_by_subject() {
     };
     assert_eq!(about("a.b3"), [&first.id, &second.id, &second.id, &own.id].map(String::clone));
     assert_eq!(about("a.b"), Vec::<String>::new());
+    let of = |run: &RunInfo| {
+        let subjects = store.subjects(run).expect("read").into_iter();
+        subjects.map(|s| format!("{} {} {}", s.soc, s.kernel, s.scenario)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&own), ["s floor a.b3", "s floor x.y"]);
     let from_logs = || {
         let mut runs = Vec::new();
         store

@@ -62,6 +62,7 @@ fn exported_runs_are_imported_once() {
         let mut beginning = [0; 64];
         let read = bundle::unpacked(&*bytes).expect("unpacked").read_exact(&mut beginning);
         assert!(read.is_ok() && bundle::looks_like_bundle(&beginning));
+        assert!(!bundle::looks_like_bundle(&beginning[1..]) && !bundle::looks_like_bundle(b""));
         let checked = bundle::check(&*bytes).expect("checked");
         assert_eq!((checked.added.len(), checked.answers), (2, 2));
         let to = stores.to(&format!("{packing:?}"));
@@ -125,7 +126,9 @@ fn corrupted_bundles_are_rejected_as_a_whole() {
     assert!(spoil("{\"run\":", "{\"ran\":").contains("unknown variant"));
     assert!(spoil("\"answers\":2", "\"answers\":3").contains("do not match"));
     let id = &stores.runs()[1].id;
-    assert!(spoil(id, "../../etc/passwd").contains("32 hexadecimal digits"));
+    for other in ["../../etc/passwd", &id[..31], &format!("{id}0"), &"g".repeat(32)] {
+        assert!(spoil(id, other).contains("32 hexadecimal digits"), "{other}");
+    }
     let lines: Vec<&str> = good.lines().collect();
     let joined = |lines: &[&str]| lines.join("\n") + "\n";
     let without_end = refused(&stores, "cut", joined(&lines[..lines.len() - 1]).as_bytes());
@@ -137,8 +140,11 @@ fn corrupted_bundles_are_rejected_as_a_whole() {
     let no_run = joined(&[lines[0], lines[2], lines[3]]);
     assert!(refused(&stores, "norun", no_run.as_bytes()).to_string().contains("before any run"));
     let gzip = stores.bundle(Packing::Gzip);
-    refused(&stores, "gz", &gzip[..gzip.len() / 2]);
-    refused(&stores, "gz", &b"\x1f\x8b\x08\x00rubbish and more of it, but no deflate stream"[..]);
+    let cut = refused(&stores, "gz", &gzip[..gzip.len() / 2]);
+    assert!(matches!(cut, BundleError::Io(_)), "{cut}");
+    let rubbish = &b"\x1f\x8b\x08\x00rubbish and more of it, but no deflate stream"[..];
+    let error = refused(&stores, "gz", rubbish).to_string();
+    assert!(error.contains("it begins like gzip but is not"), "{error}");
     let mut flipped = gzip.clone();
     flipped[gzip.len() / 2] ^= 0x10;
     refused(&stores, "gz", &*flipped);

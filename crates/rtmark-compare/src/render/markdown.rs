@@ -208,8 +208,8 @@ fn table(text: &mut String, columns: &[&str], rows: Vec<String>, most: usize) {
     let mut left_out = 0;
     for row in rows {
         long += length(&row) + 1;
-        // Once one is left out, so are all that follow.
-        if long > most || left_out > 0 {
+        // Rows that are left out count, so that all that follow are left out, too.
+        if long > most {
             left_out += 1;
         } else {
             let _ = writeln!(text, "{row}");
