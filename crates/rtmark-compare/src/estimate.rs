@@ -72,14 +72,13 @@ impl Estimate {
             .map(|_| is_medians.draw(random.rand_float()) - was_medians.draw(random.rand_float()))
             .collect();
         drawn.sort_by(f64::total_cmp);
-        let at = |part: f64| drawn[((DRAWS - 1) as f64 * part).round() as usize];
         Ok(Self {
             before: was_medians.middle(),
             after: is_medians.middle(),
             samples_before: n,
             samples_after: m,
-            low: at(LEVEL / 2.0),
-            high: at(1.0 - LEVEL / 2.0),
+            low: quantile(&drawn, LEVEL / 2.0),
+            high: quantile(&drawn, 1.0 - LEVEL / 2.0),
             p: rank_test(&was, &is),
             resolution: before.resolution.max(after.resolution),
             method: format!(
@@ -118,6 +117,11 @@ impl Estimate {
             Direction::None
         }
     }
+}
+
+/// Returns the value that exceeds this part, from 0 to 1, of the others; there is at least one.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
 
 /// Returns the undisturbed samples after the first: how often each length occurred.
@@ -318,6 +322,12 @@ mod tests {
         };
         assert_eq!((ends(10, 20, 11), ends(20, 10, 11)), ((10, 20), (10, 20)));
         assert_eq!((ends(10, 20, 13), ends(20, 10, 13)), ((20, 20), (10, 10)));
+    }
+
+    #[test]
+    fn quantiles_reach_from_the_smallest_to_the_largest() {
+        let of = |part: f64| quantile(&[1.0, 2.0, 3.0, 4.0, 5.0], part) as u64;
+        assert_eq!([0.0, 0.1, 0.2, 0.5, 0.75, 1.0].map(of), [1, 1, 2, 3, 4, 5]);
     }
 
     #[test]
