@@ -513,6 +513,6 @@ fn socs_with_unmodelled_parts_are_rejected() {
     };
     let said = refused("wait_states = 120", "cache_lines = 8, wait_states = 120");
     assert!(said.contains("memory FLASH: a Cortex-R5 has its own lines"), "{said}");
-    let said = refused("core = \"cortex-r5\"", "core = \"cortex-m4f\"");
+    let said = refused("core = \"cortex-r5\"", "core = \"cortex-m7\"");
     assert!(said.contains("beat_cycles is for memories beside a Cortex-R5"), "{said}");
 }
