@@ -398,7 +398,9 @@ mod tests {
             let expected = erfc(z / std::f64::consts::SQRT_2);
             let of = |values: &[u64]| {
                 let mut counts = BTreeMap::new();
-                values.iter().for_each(|value| *counts.entry(*value).or_insert(0) += 1);
+                for value in values {
+                    *counts.entry(*value).or_insert(0) += 1;
+                }
                 counts
             };
             let p = rank_test(&of(before), &of(after));
