@@ -140,8 +140,11 @@ fn corrupted_bundles_are_rejected_as_a_whole() {
     let no_run = joined(&[lines[0], lines[2], lines[3]]);
     assert!(refused(&stores, "norun", no_run.as_bytes()).to_string().contains("before any run"));
     let gzip = stores.bundle(Packing::Gzip);
-    let cut = refused(&stores, "gz", &gzip[..gzip.len() / 2]);
-    assert!(matches!(cut, BundleError::Io(_)), "{cut}");
+    // Cut within the first line, and in the middle.
+    for end in [12, gzip.len() / 2] {
+        let cut = refused(&stores, "gz", &gzip[..end]);
+        assert!(matches!(cut, BundleError::Io(_)), "{end}: {cut}");
+    }
     let rubbish = &b"\x1f\x8b\x08\x00rubbish and more of it, but no deflate stream"[..];
     let error = refused(&stores, "gz", rubbish).to_string();
     assert!(error.contains("it begins like gzip but is not"), "{error}");
