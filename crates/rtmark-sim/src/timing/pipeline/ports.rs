@@ -312,10 +312,10 @@ impl Pipeline {
             if at.has_more() { reads.next(self.setup.slow.line_bytes) } else { DataRead::Nothing };
         let store = matches!(at.step.unit, Unit::Store | Unit::StoreMany);
         let reads_first = store && facts.bit_band;
-        let behind_transfer =
-            self.data_port.data.is_some_and(|it| it.bus == CoreBus::System && !it.reads_first)
-                && self.setup.follows(Rule::BitBehindTransfer);
-        let read_first = READ_FIRST + u8::from(behind_transfer);
+        let behind_transfer = reads_first
+            && self.data_port.data.is_some_and(|it| it.bus == CoreBus::System && !it.reads_first)
+            && self.setup.follows(Rule::BitBehindTransfer);
+        let extra = if reads_first { READ_FIRST + u8::from(behind_transfer) } else { 0 };
         let converted = facts.bit_band || facts.extra_parts > 0;
         if converted && self.fetch_port.from_system && self.setup.follows(Rule::ConvertedKeepsBus) {
             self.data_port.keeps_bus = true;
@@ -324,7 +324,7 @@ impl Pipeline {
             bus: facts.bus.unwrap_or(at.step.bus),
             store,
             parts: facts.extra_parts,
-            waits: waits.saturating_add(if reads_first { read_first } else { 0 }),
+            waits: waits.saturating_add(extra),
             reads_first,
             buffered: false,
             written: false,

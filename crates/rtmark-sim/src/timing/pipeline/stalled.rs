@@ -14,9 +14,9 @@ const MAX_WORDS: u32 = 32;
 const MAX_PARTS: u32 = 3;
 
 /// The maximum cycles that an access waits: wait states and a slow memory's line read, each up to
-/// the largest number that the pipeline accepts, the read of a bit-band write, and the two phases of
-/// a fetch that goes first.
-const LONGEST_ACCESS: u32 = 1 + 2 * u8::MAX as u32 + READ_FIRST as u32 + 2;
+/// the largest number that the pipeline accepts, the read of a bit-band write, with the cycle that a
+/// Cortex-M4 adds, and the two phases of a fetch that goes first.
+const LONGEST_ACCESS: u32 = 1 + 2 * u8::MAX as u32 + (READ_FIRST as u32 + 1) + 2;
 
 /// The number of cycles without an entry into the execute stage after which a pipeline is stuck.
 /// The stage holds at most two instructions, and a buffered store may follow them; each waits for
