@@ -68,16 +68,14 @@ impl<'de> Deserialize<'de> for Revision {
 /// | CCR.STKALIGN at reset | 0 | 1 | 1 |
 /// | IT folding after 16-bit instructions on SP | yes | no | no |
 /// | IT folding after MULS | no | yes | yes |
-/// | IT folding after an IT block | no | yes | yes |
 /// | a NOP that folds an IT passes beside a load | yes | no | no |
 /// | prefetch beside CBZ and CBNZ | yes | no | no |
 /// | extra cycles of a write to the bit-band alias behind a transfer | 3 | 3 | 4 |
 ///
 /// Sources: the register was added in r2p0 (compare DDI 0337E with DDI 0337G, system control registers); on
 /// an STM32F100 (r1p1), 90 of 90 pairs of programs that differ only in ACTLR.DISDEFWBUF take the same
-/// cycles. Folding and prefetch: measured on an STM32F100, and on CC2650 (r2p1) and CC2652, but for folding
-/// after an IT block, which is an assumption except on the STM32F100. Bit-bands: CC2650 and CC2652. STKALIGN:
-/// IHI 0046B (ABI advisory 1), 2.3.3.
+/// cycles. Folding and prefetch: measured on an STM32F100, and on CC2650 (r2p1) and CC2652. Bit-bands: CC2650
+/// and CC2652. STKALIGN: IHI 0046B (ABI advisory 1), 2.3.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Generation {
     /// Cortex-M3 before r2p0.

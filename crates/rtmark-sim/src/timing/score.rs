@@ -37,7 +37,7 @@ const OFF: &str = "line buffer off";
 const CORTEX_M3: &[Score] = &[
     score("stm32f100", "flash", "", 31_995, 996, 1000),
     score("stm32f100", "sram", "", 8_771, 1000, 1000),
-    score("cc2650", "gpram", ON, 13_961, 995, 996),
+    score("cc2650", "gpram", ON, 13_961, 996, 996),
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
     score("cc2650", "flash", ON, 9_000, 997, 998),
     score("cc2650", "flash", OFF, 7_635, 995, 996),

@@ -53,9 +53,8 @@ rules! {
 
     /// A 16-bit instruction folds the IT that follows it, if both are in the instruction register.
     ItFolding: "IT folding", "DDI 0337G, 18.2; CC2650, CC2652, STM32F100";
-    /// An instruction in an IT block does not fold the IT that follows the block, before r2p0. Six windows of
-    /// a CC2650 speak for it on later revisions as well, and none against it.
-    BlockDoesNotFold: "no folding in an IT block (r1)", "STM32F100";
+    /// An instruction in an IT block does not fold the IT that follows the block.
+    BlockDoesNotFold: "no folding in an IT block", "STM32F100, CC2650";
     /// BX LR and similar instructions branch in the execute stage if the previous instruction
     /// writes LR.
     LinkRegisterLate: "branch to LR behind its write", "DDI 0337G, 15.3; CC2650, CC2652";

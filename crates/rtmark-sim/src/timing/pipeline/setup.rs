@@ -25,7 +25,6 @@ impl Setup {
             Rule::StoreWaitsForFetch => self.matrix.stores_wait_for_fetches,
             Rule::StoresPassFetch => !self.matrix.stores_wait_for_fetches,
             Rule::BitBehindTransfer => self.generation == Generation::CortexM4,
-            Rule::BlockDoesNotFold => self.generation == Generation::EarlyCortexM3,
             Rule::CompareBranchIsBusy | Rule::FoldingNopWaits => {
                 self.generation != Generation::EarlyCortexM3
             }
