@@ -264,6 +264,33 @@ fn a_return_not_taken_has_read_its_targets_line() {
 }
 
 #[test]
+fn a_return_behind_a_load_of_its_target_and_other_transfers_branches_late() {
+    // ldr.w lr, [r6], then up to three of these, then bx lr, 20 bytes behind which lr points: a CC2652, its
+    // line buffer off.
+    let load = [0xF8D5, 0x7000]; // ldr.w r7, [r5]
+    let nop = [0xF3AF, 0x8000];
+    let cycles = |at, between: &[[u16; 2]]| {
+        let mut m4 = machine("cortex-m4", Buffer::Off);
+        let body = [&[[0xF8D6, 0xE000]], between].concat().concat();
+        let landing = 8 + 2 * body.len() as u32 + 20;
+        m4.store_word(RAM + 4, (at + landing) | 1).expect("RAM");
+        let body = [&body[..], &[0x4770]].concat();
+        window(m4, at, &body, landing, [0, RAM, RAM + 4, 0])
+    };
+    assert_eq!(cycles(0x778, &[]), 15);
+    assert_eq!(cycles(0x7B8, &[load]), 18);
+    assert_eq!(cycles(0x7FC, &[nop]), 18);
+    assert_eq!(cycles(0x840, &[load, load]), 21);
+    assert_eq!(cycles(0x888, &[load, nop]), 21);
+    assert_eq!(cycles(0x960, &[load, load, load]), 24);
+    // Not behind two instructions of which the first is no load or store.
+    assert_eq!(cycles(0x8D0, &[nop, load]), 18);
+    assert_eq!(cycles(0x918, &[nop, nop]), 18);
+    assert_eq!(cycles(0x9FC, &[load, nop, load]), 21);
+    assert_eq!(cycles(0xA48, &[nop, load, load]), 21);
+}
+
+#[test]
 fn returns_save_as_much_to_another_memory_as_to_their_own() {
     // bx lr against bx r4: the decode stage fetches the target of the first, over the target's bus.
     // No chip was measured with returns to another memory.

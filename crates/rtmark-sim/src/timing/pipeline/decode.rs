@@ -162,7 +162,12 @@ impl Pipeline {
     pub(super) fn enter(&mut self, it: &Decoding<'_>) {
         self.folded = it.folds;
         let execute = &mut self.execute;
-        execute.writes_link = !it.is_skipped() && it.step.writes_link();
+        let writes_link = !it.is_skipped() && it.step.writes_link();
+        let behind_link = std::mem::take(&mut execute.transfers_link);
+        execute.transfers_link =
+            !it.is_skipped() && it.step.is_transfer() && (writes_link || behind_link);
+        execute.writes_link =
+            writes_link || behind_link && self.setup.follows(Rule::LoadedLinkLater);
         let slot = if execute.older.is_none() { &mut execute.older } else { &mut execute.younger };
         *slot = Some(it.to_execute());
     }

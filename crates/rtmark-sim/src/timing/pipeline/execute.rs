@@ -88,8 +88,11 @@ pub(super) struct Execute {
     pub older: Option<InFlight>,
     /// An instruction that has entered beside a load or store that has not completed.
     pub younger: Option<InFlight>,
-    /// Whether the newest instruction writes the link register.
+    /// Whether a return that follows the newest instruction finds the link register not written yet.
     pub writes_link: bool,
+    /// Whether the newest instruction loads the link register, or is the last of loads and stores without
+    /// another instruction between them, of which the first loads it.
+    pub transfers_link: bool,
 }
 
 impl Execute {

@@ -58,6 +58,9 @@ rules! {
     /// BX LR and similar instructions branch in the execute stage if the previous instruction
     /// writes LR.
     LinkRegisterLate: "branch to LR behind its write", "DDI 0337G, 15.3; CC2650, CC2652";
+    /// They do so as well if one instruction stands between, behind a load of LR and any number of
+    /// further loads and stores.
+    LoadedLinkLater: "branch to LR behind its load", "CC2650, CC2652";
     /// A loaded register is available for an address in the cycle in which it arrives.
     LoadForwarding: "load to address", "DDI 0337G, 18.3; CC2650, CC2652, STM32F100";
     /// A loaded register is available for an address one cycle later if the load writes its base
