@@ -104,10 +104,14 @@ impl FirmwareError {
     /// What to do next.
     pub fn hint(&self) -> String {
         match self {
-            Self::NoTree { .. } => {
-                format!(
-                    "name the folder with --firmware or {TREE_VARIABLE}; for --own, one with a kernel.toml"
-                )
+            Self::NoTree { looked_in } => {
+                let [folder] = looked_in.as_slice() else {
+                    return format!("name the folder with --firmware or {TREE_VARIABLE}");
+                };
+                match tree::within(folder) {
+                    Some(kernels) => format!("name {}, which has some", kernels.display()),
+                    None => "name a folder with a kernel.toml, or one of such folders".into(),
+                }
             }
             Self::Manifest { .. } => {
                 "correct the file; the other kernels' files show every key".into()
