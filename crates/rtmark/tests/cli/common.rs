@@ -128,11 +128,21 @@ pub struct Elf<'a> {
     pub relocatable: bool,
     /// The name of its second symbol; the first is `start`.
     pub second: &'a str,
+    /// Where in the code the second symbol is a function; without it, it is the word that selects a
+    /// scenario.
+    pub second_function: Option<u32>,
 }
 
 impl Default for Elf<'_> {
     fn default() -> Self {
-        Self { code: EXIT, probes: &[], base: FLASH, relocatable: false, second: "rtmark_select" }
+        Self {
+            code: EXIT,
+            probes: &[],
+            base: FLASH,
+            relocatable: false,
+            second: "rtmark_select",
+            second_function: None,
+        }
     }
 }
 
@@ -194,8 +204,11 @@ impl Elf<'_> {
         writer.pad_until(probe_offset);
         writer.write(&probes);
         writer.write_null_symbol();
-        let select = self.base + SELECT;
-        let symbols = [(self.base + 0x41, elf::STT_FUNC, 0xC0), (select, elf::STT_OBJECT, 4)];
+        let second = match self.second_function {
+            Some(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
+            None => (self.base + SELECT, elf::STT_OBJECT, 4),
+        };
+        let symbols = [(self.base + 0x41, elf::STT_FUNC, 0xC0), second];
         for (name, (value, kind, size)) in names.into_iter().zip(symbols) {
             writer.write_symbol(&Sym {
                 section: Some(text_index.0),
