@@ -92,7 +92,7 @@ pub struct CalledFunction {
     pub sites: Vec<Site>,
     /// Where the functions begin that have this symbol and ran, if there are several: the figures are
     /// those of all of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namesakes: Vec<u32>,
 }
 

@@ -97,12 +97,11 @@ impl<'a> Functions<'a> {
         if known != 0 {
             return known - 1;
         }
-        let (name, entry) = match self.symbols.name_at(address) {
-            Some(location) => (display_name(&location.symbol), address - location.offset),
-            None => {
-                let block = address & !(UNNAMED - 1);
-                (format!("[{block:#010x}]"), block)
-            }
+        let (name, entry) = if let Some(location) = self.symbols.name_at(address) {
+            (display_name(&location.symbol), address - location.offset)
+        } else {
+            let block = address & !(UNNAMED - 1);
+            (format!("[{block:#010x}]"), block)
         };
         let function = self.number(&name);
         self.entries[function as usize].insert(entry);

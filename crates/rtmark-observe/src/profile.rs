@@ -51,7 +51,7 @@ pub struct FunctionCost {
     pub calls: u64,
     /// Where the functions begin that have this name and ran, if there are several: the figures are
     /// their sums.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namesakes: Vec<u32>,
 }
 
