@@ -105,13 +105,14 @@ impl FirmwareError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoTree { looked_in } => {
-                let [folder] = looked_in.as_slice() else {
-                    return format!("name the folder with --firmware or {TREE_VARIABLE}");
+                let project = match looked_in.as_slice() {
+                    [folder] => tree::within(folder),
+                    _ => None,
                 };
-                match tree::within(folder) {
-                    Some(kernels) => format!("name {}, which has some", kernels.display()),
-                    None => "name a folder with a kernel.toml, or one of such folders".into(),
-                }
+                project.map_or_else(
+                    || format!("name the folder with --firmware or {TREE_VARIABLE}; for --own, one with a kernel.toml"),
+                    |kernels| format!("name {}, which has some", kernels.display()),
+                )
             }
             Self::Manifest { .. } => {
                 "correct the file; the other kernels' files show every key".into()

@@ -147,6 +147,15 @@ impl Default for Elf<'_> {
 }
 
 impl Elf<'_> {
+    /// The address, kind and size of both symbols.
+    fn symbols(&self) -> [(u32, elf::SymbolType, u64); 2] {
+        let second = match self.second_function {
+            Some(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
+            None => (self.base + SELECT, elf::STT_OBJECT, 4),
+        };
+        [(self.base + 0x41, elf::STT_FUNC, 0xC0), second]
+    }
+
     /// The file's bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let text = self.text();
@@ -204,12 +213,7 @@ impl Elf<'_> {
         writer.pad_until(probe_offset);
         writer.write(&probes);
         writer.write_null_symbol();
-        let second = match self.second_function {
-            Some(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
-            None => (self.base + SELECT, elf::STT_OBJECT, 4),
-        };
-        let symbols = [(self.base + 0x41, elf::STT_FUNC, 0xC0), second];
-        for (name, (value, kind, size)) in names.into_iter().zip(symbols) {
+        for (name, (value, kind, size)) in names.into_iter().zip(self.symbols()) {
             writer.write_symbol(&Sym {
                 section: Some(text_index.0),
                 st_name: writer.string_offset(Some(name)),
