@@ -25,6 +25,12 @@ pub enum GitError {
         /// Its error output.
         message: String,
     },
+    /// Only commits that cannot be judged are left, so that each of them may be the first bad one.
+    #[error("{candidates}")]
+    Undecided {
+        /// Git's words, with the candidates.
+        candidates: String,
+    },
 }
 
 /// The verdict on a commit.
@@ -73,6 +79,16 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
     let texts = [message(&output.stderr), message(&output.stdout)];
     let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
     Err(GitError::Refused { arguments: arguments.join(" "), message: texts.join("\n") })
+}
+
+/// Tells a refusal because every commit that is left was skipped from others.
+fn undecided(error: GitError) -> GitError {
+    match error {
+        GitError::Refused { message, .. } if message.contains("only 'skip'ped commits left") => {
+            GitError::Undecided { candidates: message }
+        }
+        other => other,
+    }
 }
 
 /// Reports whether git's message names the first bad commit, rather than the next one to be judged, whose
@@ -151,8 +167,8 @@ impl Checkout<'_> {
     ///
     /// # Errors
     ///
-    /// When git fails, including the case that only skipped commits are left, which it names; and the first
-    /// error of the judge.
+    /// When git fails, when only skipped commits are left ([`GitError::Undecided`]), and the first error of
+    /// the judge.
     pub fn search<E: From<GitError>>(
         &self,
         good: &str,
@@ -167,7 +183,7 @@ impl Checkout<'_> {
                 Judgement::Bad => "bad",
                 Judgement::Skip => "skip",
             };
-            let message = git(&self.folder, &["bisect", word])?;
+            let message = git(&self.folder, &["bisect", word]).map_err(undecided)?;
             if is_conclusion(&message) {
                 return Ok(message);
             }

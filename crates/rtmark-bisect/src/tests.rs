@@ -94,7 +94,9 @@ fn if_all_commits_between_are_skipped_git_lists_them() {
     let folder = scratch.path().join("aside");
     let checkout = repository.check_out(&bad, folder).expect("checked out");
     let found = checkout.search(&good, &bad, |_| Ok::<_, GitError>(Judgement::Skip));
-    let message = found.expect_err("nothing is known").to_string();
+    let error = found.expect_err("nothing is known");
+    assert!(matches!(error, GitError::Undecided { .. }), "{error:?}");
+    let message = error.to_string();
     for name in ["HEAD~2", "HEAD~1", "HEAD"] {
         let commit = repository.commit(name).expect("there");
         assert!(message.contains(&commit), "{commit} is a candidate: {message}");

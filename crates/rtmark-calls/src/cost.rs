@@ -1,6 +1,7 @@
 //! The result of timing the calls of a run.
 
 use rtmark_model::Place;
+use rtmark_observe::shared_name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -89,6 +90,10 @@ pub struct CalledFunction {
     pub longest_began: Option<u64>,
     /// The calling places, the most frequent first.
     pub sites: Vec<Site>,
+    /// Where the functions begin that have this symbol and ran, if there are several: the figures are
+    /// those of all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namesakes: Vec<u32>,
 }
 
 impl CalledFunction {
@@ -100,6 +105,12 @@ impl CalledFunction {
                 == (&self.function, self.from, self.outcome)
         };
         if all.iter().filter(is_same).count() > 1 { &self.symbol } else { &self.function }
+    }
+
+    /// Returns the label for a row of a table: with the number of functions that have the symbol, if
+    /// there are several.
+    pub fn row_label(&self, all: &[Self]) -> String {
+        shared_name(self.label(all), &self.namesakes)
     }
 }
 
@@ -172,6 +183,7 @@ mod tests {
             cycles: None,
             longest_began: None,
             sites: Vec::new(),
+            namesakes: Vec::new(),
         };
         let all = [
             called("k_sem_give", "z_impl_k_sem_give", Outcome::Returned),
@@ -180,5 +192,23 @@ mod tests {
         ];
         let labels = all.each_ref().map(|one| one.label(&all));
         assert_eq!(labels, ["z_impl_k_sem_give", "k_sem_give.constprop.0", "k_sem_give"]);
+    }
+
+    #[test]
+    fn a_row_says_how_many_functions_have_its_symbol() {
+        let one = CalledFunction {
+            function: "step".to_owned(),
+            symbol: "step".to_owned(),
+            from: Origin::Thread,
+            outcome: Outcome::Returned,
+            calls: 2,
+            hit: 2,
+            cycles: None,
+            longest_began: None,
+            sites: Vec::new(),
+            namesakes: vec![0x0800_0040, 0x0800_00A8],
+        };
+        assert_eq!(one.row_label(std::slice::from_ref(&one)), "step (2 functions)");
+        assert_eq!(one.label(std::slice::from_ref(&one)), "step");
     }
 }

@@ -455,6 +455,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
                 cycles: Cycles::of(ended.cycles.clone()),
                 longest_began: ended.longest.map(|(_, began)| began),
                 sites,
+                namesakes: functions.namesakes(*function),
             });
         }
         let total = |called: &CalledFunction| called.cycles.map_or(0, |cycles| cycles.total);

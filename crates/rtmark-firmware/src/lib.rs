@@ -104,9 +104,14 @@ impl FirmwareError {
     /// What to do next.
     pub fn hint(&self) -> String {
         match self {
-            Self::NoTree { .. } => {
-                format!(
-                    "name the folder with --firmware or {TREE_VARIABLE}; for --own, one with a kernel.toml"
+            Self::NoTree { looked_in } => {
+                let project = match looked_in.as_slice() {
+                    [folder] => tree::within(folder),
+                    _ => None,
+                };
+                project.map_or_else(
+                    || format!("name the folder with --firmware or {TREE_VARIABLE}; for --own, one with a kernel.toml"),
+                    |kernels| format!("name {}, which has some", kernels.display()),
                 )
             }
             Self::Manifest { .. } => {

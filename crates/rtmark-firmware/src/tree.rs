@@ -258,6 +258,12 @@ fn is_kernel(folder: &Path) -> bool {
     folder.join("kernel.toml").is_file()
 }
 
+/// Returns the folder in a folder that has kernels in it, such as a project's `kernels`.
+pub(crate) fn within(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    entries.flatten().map(|entry| entry.path()).find(|path| contains_kernels(path))
+}
+
 fn contains_kernels(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     entries.flatten().any(|entry| is_kernel(&entry.path()))

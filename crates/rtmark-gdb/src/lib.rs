@@ -114,6 +114,9 @@ pub fn address(text: &str) -> Result<String, NoPort> {
 /// The answer to a packet that cannot be understood: an unspecific error.
 const NOT_UNDERSTOOD: &[u8] = b"$E00#a5";
 
+/// The answer to `vKill`, without which GDB reports a lost connection. After `k` it is not read.
+const KILLED: &[u8] = b"$OK#9a";
+
 /// Follows a debugger's commands until either side ends the session. A packet that cannot be understood
 /// is refused, and the next one is read.
 fn run_session(
@@ -126,6 +129,11 @@ fn run_session(
         match ended {
             Err(error) if !error.is_connection_error() && !error.is_target_error() => {
                 connection.write_all(NOT_UNDERSTOOD)?;
+            }
+            Ok(DisconnectReason::Kill) => {
+                // Who has sent `k` may be gone already.
+                let _ = connection.write_all(KILLED);
+                return Ok(DisconnectReason::Kill);
             }
             other => return Ok(other?),
         }

@@ -1,6 +1,6 @@
 //! Maps addresses to functions by an image's symbols.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rtmark_model::visible;
 use rtmark_sim::Symbols;
@@ -65,6 +65,8 @@ pub struct Functions<'a> {
     symbols: &'a Symbols,
     names: Vec<String>,
     numbers: HashMap<String, u32>,
+    /// For each number, where the functions with that name begin, as far as they have been looked up.
+    entries: Vec<BTreeSet<u32>>,
     /// The number plus one for each address looked up.
     known: Pages<u32>,
 }
@@ -72,8 +74,8 @@ pub struct Functions<'a> {
 impl<'a> Functions<'a> {
     /// Creates the functions of an image.
     pub fn new(symbols: &'a Symbols) -> Self {
-        let (names, numbers) = (Vec::new(), HashMap::new());
-        Self { symbols, names, numbers, known: Pages::default() }
+        let (names, numbers, entries) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { symbols, names, numbers, entries, known: Pages::default() }
     }
 
     /// Returns the number of a name, whether a function's or another item's.
@@ -83,6 +85,7 @@ impl<'a> Functions<'a> {
         }
         let number = self.names.len() as u32;
         self.names.push(name.to_owned());
+        self.entries.push(BTreeSet::new());
         self.numbers.insert(name.to_owned(), number);
         number
     }
@@ -94,11 +97,14 @@ impl<'a> Functions<'a> {
         if known != 0 {
             return known - 1;
         }
-        let name = match self.symbols.name_at(address) {
-            Some(location) => display_name(&location.symbol),
-            None => format!("[{:#010x}]", address & !(UNNAMED - 1)),
+        let (name, entry) = if let Some(location) = self.symbols.name_at(address) {
+            (display_name(&location.symbol), address - location.offset)
+        } else {
+            let block = address & !(UNNAMED - 1);
+            (format!("[{block:#010x}]"), block)
         };
         let function = self.number(&name);
+        self.entries[function as usize].insert(entry);
         *self.known.at(address) = function + 1;
         function
     }
@@ -106,6 +112,13 @@ impl<'a> Functions<'a> {
     /// Returns the name with a number.
     pub fn name(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// Returns where the functions with a number's name begin, if several have it: static functions of
+    /// different files, or instances of one generic function. Only those looked up so far count.
+    pub fn namesakes(&self, number: u32) -> Vec<u32> {
+        let entries = self.entries.get(number as usize).filter(|entries| entries.len() > 1);
+        entries.into_iter().flatten().copied().collect()
     }
 
     /// Returns the symbols that define the functions.
@@ -116,6 +129,14 @@ impl<'a> Functions<'a> {
     /// Returns all names, by number.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+}
+
+/// Returns a name for a table: with the number of functions that have it, if there are several.
+pub fn shared_name(name: &str, namesakes: &[u32]) -> String {
+    match namesakes.len() {
+        0 | 1 => name.to_owned(),
+        count => format!("{name} ({count} functions)"),
     }
 }
 

@@ -65,7 +65,7 @@ pub use calls::{Calls, Node};
 pub use debug_info::missing_debug_info;
 pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
-pub use functions::Functions;
+pub use functions::{Functions, shared_name};
 pub use held::{HeldBackRecorder, HeldInterrupt};
 pub use landmarks::landmarks;
 pub use lines::Lines;

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calls::{Calls, Node};
-use crate::functions::display_name;
+use crate::functions::{display_name, shared_name};
 use crate::hash::FastBuildHasher;
 use crate::lines::Lines;
 
@@ -49,6 +49,17 @@ pub struct FunctionCost {
     pub instructions: u64,
     /// How often it was called, or started as a task or handler.
     pub calls: u64,
+    /// Where the functions begin that have this name and ran, if there are several: the figures are
+    /// their sums.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namesakes: Vec<u32>,
+}
+
+impl FunctionCost {
+    /// Returns the name for a table: with the number of functions that have it, if there are several.
+    pub fn label(&self) -> String {
+        shared_name(&self.name, &self.namesakes)
+    }
 }
 
 /// A finished profile.
@@ -152,15 +163,17 @@ impl<'a> Profile<'a> {
     }
 
     fn functions(&self) -> Vec<FunctionCost> {
-        let blank = |name: &String| FunctionCost {
+        let calls = &self.calls;
+        let blank = |(number, name): (usize, &String)| FunctionCost {
             name: name.clone(),
+            namesakes: calls.functions().namesakes(number as u32),
             exclusive_cycles: 0,
             inclusive_cycles: 0,
             instructions: 0,
             calls: 0,
         };
-        let calls = &self.calls;
-        let mut functions: Vec<_> = calls.functions().names().iter().map(blank).collect();
+        let mut functions: Vec<_> =
+            calls.functions().names().iter().enumerate().map(blank).collect();
         for (node, own) in self.costs() {
             let function = &mut functions[calls.function(node) as usize];
             function.exclusive_cycles += own.cycles;

@@ -162,8 +162,18 @@ impl Sweep {
         };
         match clocks[..first].iter().find(|(_, holds)| *holds) {
             Some((clock, _)) => anomaly(&who, *clock, &clocks),
-            None => format!("{who} holds from {} MHz on.", megahertz(*lowest)),
+            None => {
+                format!("{who} holds from {} MHz on{}.", megahertz(*lowest), self.reservation())
+            }
         }
+    }
+
+    /// Returns what to add to a statement about all clocks: a point that is missing may contradict it.
+    fn reservation(&self) -> String {
+        if self.is_complete() {
+            return String::new();
+        }
+        format!(", as far as {} of {} points show", self.points.len(), self.points_in_all)
     }
 }
 
@@ -289,6 +299,15 @@ mod tests {
         }
         assert_eq!(sweep.sentences(), ["k with a tick of 1000 Hz holds from 64.5 MHz on."]);
         assert!(sweep.holds_somewhere());
+    }
+
+    /// The point that would contradict the sentence may be among those that are missing.
+    #[test]
+    fn a_part_claims_nothing_about_the_points_that_are_missing() {
+        let points = [48, 72].map(|clock| point(clock * 1_000_000, None, Verdict::Holds)).to_vec();
+        let part = Sweep { points_in_all: 8, ..sweep(points) };
+        let sentence = "k holds from 48 MHz on, as far as 2 of 8 points show.";
+        assert_eq!(part.sentences(), [sentence]);
     }
 
     /// A kernel without a tick gives the same answer whatever the tick of others.

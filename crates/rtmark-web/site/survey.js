@@ -13,6 +13,9 @@ export const progress = ({ cycles, to }, from) => {
   get("survey-progress").value = (cycles - from) / Math.max(to - from, 1);
 };
 
+/** A function's name, with how many functions have it if there are several. */
+const shared = ({ name, namesakes }) => (namesakes ? `${name} (${namesakes.length} functions)` : name);
+
 /** Shows a profile. `go` is called with the selected cycle. */
 export const show = (found, go) => {
   setBusy(false);
@@ -21,7 +24,7 @@ export const show = (found, go) => {
   flame(get("flame"), found.folded);
   if (found.lanes.length) lanes(get("lanes"), found, go);
   else get("lanes").textContent = "Only one task ran, without interrupts.";
-  fillTable(get("functions"), found.functions.slice(0, 20).map((each) => [each.name, grouped(each.exclusive_cycles), percent(each.exclusive_cycles, found.cycles), grouped(each.calls)]));
+  fillTable(get("functions"), found.functions.slice(0, 20).map((each) => [shared(each), grouped(each.exclusive_cycles), percent(each.exclusive_cycles, found.cycles), grouped(each.calls)]));
   fillTable(get("lines"), found.lines.slice(0, 20).map(([line, cycles]) => [line, grouped(cycles), percent(cycles, found.cycles)]));
   fillTable(get("used"), found.used.map((each) => [each.name, hex(each.address), grouped(each.reads), grouped(each.writes), link(grouped(each.first), () => go(each.first))]));
   get("used-head").hidden = found.used.length === 0;

@@ -226,6 +226,10 @@ impl From<GitError> for CliError {
             GitError::Run(error) => {
                 Self::new(Exit::Missing, format!("cannot run git: {error}"), "install git")
             }
+            undecided @ GitError::Undecided { .. } => {
+                let hint = "measure one of these commits with `rtmark run` to see why it cannot be measured";
+                Self::new(Exit::BuildFailed, undecided, hint)
+            }
             refused => {
                 let hint = "check --repository and the names of the commits; a shallow clone lacks \
                             the older ones until `git fetch --unshallow --tags`";

@@ -244,12 +244,25 @@ enum Header {
 }
 
 fn header(text: &str) -> Header {
+    let text = text.to_lowercase();
     if !text.contains("scenario") || !text.contains("unit") {
         return Header::None;
     }
-    let Some(cells) = cells(text) else { return Header::None };
-    let names: Vec<String> = cells.iter().map(|name| name.trim().to_lowercase()).collect();
-    if !["scenario", "unit"].iter().all(|needed| names.iter().any(|name| name == needed)) {
+    let names = |text: &str| -> Vec<String> {
+        let cells = cells(text).unwrap_or_default();
+        cells.iter().map(|name| name.trim().to_owned()).collect()
+    };
+    let is_header = |names: &[String]| {
+        ["scenario", "unit"].iter().all(|needed| names.iter().any(|name| name == needed))
+    };
+    // Spreadsheets separate columns in these ways, too.
+    for (separator, word) in [(';', "semicolons"), ('\t', "tabs")] {
+        if is_header(&names(&text.replace(separator, ","))) && text.contains(separator) {
+            return Header::Refused(format!("its columns are separated by {word}, not by commas"));
+        }
+    }
+    let names = names(&text);
+    if !is_header(&names) {
         return Header::None;
     }
     let mut columns = Vec::new();

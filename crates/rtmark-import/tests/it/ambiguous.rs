@@ -17,6 +17,23 @@ fn a_column_that_occurs_twice_is_refused() {
     assert!(said.contains("the column `value` occurs twice"), "{said}");
 }
 
+/// As spreadsheets write it in countries with decimal commas, or when they export text.
+#[test]
+fn other_separators_are_refused_by_name() {
+    for (separator, word) in [(";", "semicolons"), ("\t", "tabs")] {
+        let said = warning(&"Scenario,unit,value\nisr.mine,cycles,5\n".replace(',', separator));
+        let columns = format!("its columns are separated by {word}, not by commas");
+        assert!(said.contains(&columns), "{said}");
+    }
+}
+
+#[test]
+fn names_of_columns_may_have_capitals() {
+    let csv = "Scenario,Unit,Value\nisr.mine,cycles,5\n".as_bytes();
+    let imported = import(csv, "x", &Catalogue::default(), &Options::default()).expect("a log");
+    assert_eq!((imported.answers.len(), imported.warnings.len()), (1, 0), "{imported:?}");
+}
+
 #[test]
 fn samples_beside_figures_are_refused() {
     let csv = warning("scenario,unit,value,mean\nthread.yield,cycles,5,44\n");

@@ -366,7 +366,7 @@ fn text(run: &CallRun) -> String {
 }
 
 fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
-    let width = |one: &CalledFunction| one.label(called).chars().count();
+    let width = |one: &CalledFunction| one.row_label(called).chars().count();
     let width = called.iter().map(width).max().unwrap_or(0).clamp(8, 48);
     let _ = writeln!(
         text,
@@ -386,7 +386,7 @@ fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
         let _ = writeln!(
             text,
             "{:width$}  {from:9}  {and:8}  {:>7} {:>5} {figures}",
-            one.label(called),
+            one.row_label(called),
             one.calls,
             one.hit
         );

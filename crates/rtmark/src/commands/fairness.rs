@@ -62,6 +62,11 @@ enum Format {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        if self.subjects.len() == 1 && !self.measure {
+            let message = "a single kernel has nothing to be compared with";
+            let hint = "name a second kernel, or change its settings one by one with --measure";
+            return Err(CliError::new(Exit::Usage, message, hint));
+        }
         let config = Config::load()?;
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let soc = socs::find(&self.soc)?;

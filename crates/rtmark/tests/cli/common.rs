@@ -128,15 +128,34 @@ pub struct Elf<'a> {
     pub relocatable: bool,
     /// The name of its second symbol; the first is `start`.
     pub second: &'a str,
+    /// Where in the code the second symbol is a function; without it, it is the word that selects a
+    /// scenario.
+    pub second_function: Option<u32>,
 }
 
 impl Default for Elf<'_> {
     fn default() -> Self {
-        Self { code: EXIT, probes: &[], base: FLASH, relocatable: false, second: "rtmark_select" }
+        Self {
+            code: EXIT,
+            probes: &[],
+            base: FLASH,
+            relocatable: false,
+            second: "rtmark_select",
+            second_function: None,
+        }
     }
 }
 
 impl Elf<'_> {
+    /// The address, kind and size of both symbols.
+    fn symbols(&self) -> [(u32, elf::SymbolType, u64); 2] {
+        let second = match self.second_function {
+            Some(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
+            None => (self.base + SELECT, elf::STT_OBJECT, 4),
+        };
+        [(self.base + 0x41, elf::STT_FUNC, 0xC0), second]
+    }
+
     /// The file's bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let text = self.text();
@@ -194,9 +213,7 @@ impl Elf<'_> {
         writer.pad_until(probe_offset);
         writer.write(&probes);
         writer.write_null_symbol();
-        let select = self.base + SELECT;
-        let symbols = [(self.base + 0x41, elf::STT_FUNC, 0xC0), (select, elf::STT_OBJECT, 4)];
-        for (name, (value, kind, size)) in names.into_iter().zip(symbols) {
+        for (name, (value, kind, size)) in names.into_iter().zip(self.symbols()) {
             writer.write_symbol(&Sym {
                 section: Some(text_index.0),
                 st_name: writer.string_offset(Some(name)),

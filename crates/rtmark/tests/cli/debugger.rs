@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
 use crate::common::{Elf, LOOP, rtmark};
@@ -26,22 +27,34 @@ fn ask(connection: &mut TcpStream, bytes: &[u8]) -> String {
     answer
 }
 
+/// Starts a run that waits for a debugger; returns it with its stderr and the address.
+fn serve(home: &Path) -> (Child, BufReader<ChildStderr>, String) {
+    Elf { code: LOOP, ..Elf::default() }.write(&home.join("a.elf"));
+    let arguments = ["sim", "a.elf", "--soc", "stm32c031", "--gdb", ":0", "--max-cycles", "1000"];
+    let mut command = rtmark(home);
+    let mut server = command.args(arguments).stderr(Stdio::piped()).spawn().expect("rtmark runs");
+    let mut stderr_reader = BufReader::new(server.stderr.take().expect("piped"));
+    let mut line = String::new();
+    stderr_reader.read_line(&mut line).expect("a line");
+    let address = line.trim().trim_end_matches('`').rsplit(' ').next().expect("an address");
+    let address = address.to_owned();
+    (server, stderr_reader, address)
+}
+
+fn connect(address: &str) -> TcpStream {
+    let connection = TcpStream::connect(address).expect("it listens");
+    connection.set_read_timeout(Some(Duration::from_mins(1))).expect("a time");
+    connection
+}
+
 #[test]
 fn invalid_debugger_requests_are_rejected_and_the_session_continues() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    Elf { code: LOOP, ..Elf::default() }.write(&home.path().join("a.elf"));
-    let arguments = ["sim", "a.elf", "--soc", "stm32c031", "--gdb", ":0", "--max-cycles", "1000"];
-    let mut command = rtmark(home.path());
-    let mut server = command.args(arguments).stderr(Stdio::piped()).spawn().expect("rtmark runs");
-    let mut result = BufReader::new(server.stderr.take().expect("piped"));
-    let mut line = String::new();
-    result.read_line(&mut line).expect("a line");
-    let address = line.trim().trim_end_matches('`').rsplit(' ').next().expect("an address");
-    let mut connection = TcpStream::connect(address).expect("it listens");
-    connection.set_read_timeout(Some(Duration::from_mins(1))).expect("a time");
+    let (mut server, _stderr, address) = serve(home.path());
+    let mut connection = connect(&address);
     let supported = ask(&mut connection, &packet("qSupported:swbreak+"));
     assert!(supported.contains("PacketSize="), "{supported}");
-    assert!(TcpStream::connect(address).is_err(), "a second one is refused");
+    assert!(TcpStream::connect(&address).is_err(), "a second one is refused");
 
     let longer = format!("M20000000,4000:{}", "00".repeat(0x4000));
     let wrong = ["mzz,4", "m20000000", "M20000000,4:zz", "G00", "Pzz=1", "Z0,zz,2", "vCont;c:zz"];
@@ -59,4 +72,13 @@ fn invalid_debugger_requests_are_rejected_and_the_session_continues() {
     assert_eq!(detached, "$OK#9a");
     let ended = server.wait().expect("it ends").code();
     assert_eq!(ended, Some(12), "it runs on alone, out of its cycles");
+}
+
+/// GDB's `kill` waits for the answer, and reports a lost connection without one.
+#[test]
+fn a_kill_is_answered() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let (mut server, _stderr, address) = serve(home.path());
+    assert_eq!(ask(&mut connect(&address), &packet("vKill;1")), "$OK#9a");
+    assert_eq!(server.wait().expect("it ends").code(), Some(0));
 }

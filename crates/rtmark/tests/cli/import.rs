@@ -37,6 +37,22 @@ fn imported_rows_are_printed_and_stored() {
     assert!(folder.path().join("data/rtmark/store.sqlite").is_file());
 }
 
+/// Names of files are bytes; the store keeps the command line as text.
+#[test]
+#[cfg(unix)]
+fn a_file_whose_name_is_not_utf8_is_imported() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let name = std::ffi::OsStr::from_bytes(b"a\xff.csv");
+    let rows = "scenario,unit,value\nisr.mine,cycles,10\n";
+    std::fs::write(folder.path().join(name), rows).expect("written");
+    let output = rtmark(folder.path()).arg("import").arg(name).output().expect("rtmark runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let log = run_rtmark(folder.path(), &["log"]);
+    assert!(log.stdout.contains("rtmark import a\u{fffd}.csv"), "{log:#?}");
+}
+
 #[test]
 fn dry_runs_store_nothing_and_json_matches_the_schema() {
     let folder = folder();

@@ -129,6 +129,25 @@ fn a_profile_adds_up() {
     against(Path::new("missing")).assert_error(2, &["--flame-base", "missing: No such file"]);
 }
 
+/// Static functions of different files may have one name, and so may instances of a generic one.
+#[test]
+fn a_profile_says_how_many_functions_have_a_name() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // `g` as another function with the name `start`.
+    let twice = Elf { code: CALLS, second: "start", second_function: Some(22), ..Elf::default() };
+    twice.write(&folder.path().join("image.elf"));
+    let run = |more: &[&str]| {
+        let arguments = ["sim", "image.elf", "--soc=stm32c031", "--max-cycles=200"];
+        run_rtmark(folder.path(), &[&arguments, more].concat())
+    };
+    let table = run(&["--profile"]).stdout;
+    assert!(table.contains("start (2 functions)\n"), "{table}");
+    let json: Value =
+        serde_json::from_str(&run(&["--profile", "--format=json"]).stdout).expect("JSON");
+    let addresses = serde_json::json!([0x0800_0040, 0x0800_0056]);
+    assert_eq!(json["profile"][0]["namesakes"], addresses, "{json:#}");
+}
+
 #[test]
 fn an_images_footprint_matches_its_schema() {
     let folder = tempfile::tempdir().expect("a scratch folder");

@@ -66,6 +66,22 @@ fn manuals_and_completions_are_generated_from_the_arguments() {
     assert_eq!(here(&["--version"]).stdout, concat!("rtmark ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
+/// A project has its kernels in a folder, which is what `--own` takes.
+#[test]
+fn the_folder_with_a_projects_kernels_is_suggested() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    assert_eq!(run_rtmark(home.path(), &["init", "ours", "--kernel", "c"]).code, 0);
+    let kernels = Path::new("ours").join("kernels").display().to_string();
+    let list = |own: &str| run_rtmark(home.path(), &["list", "scenarios", "--own", own]);
+    list("ours").assert_error(2, &["no folder with a kernel.toml", &kernels]);
+    assert_eq!(list(&kernels).code, 0);
+}
+
+#[test]
+fn one_kernel_alone_is_not_compared() {
+    here(&["fairness", "freertos"]).assert_error(2, &["a single kernel", "--measure"]);
+}
+
 #[test]
 fn help_lists_a_commands_own_options_first() {
     let help = here(&["run", "--help"]).stdout;

@@ -145,7 +145,7 @@ fn failed_programs_are_reported() {
     let refused = |code, exit, words: &[&str]| {
         scratch.run_code(code, &["--max-cycles", "100000"]).assert_error(exit, words);
     };
-    refused(UNDEFINED, 11, &["0x08000040", "start", "--deliver-faults"]);
+    refused(UNDEFINED, 11, &["0x08000040", "start", "end a panic", "--deliver-faults"]);
     // cpsid i; svc #0
     refused(&[0xB672, 0xDF00], 11, &["0x08000042", "PRIMASK", "--deliver-faults"]);
     refused(BAD_LOAD, 11, &["0x08000044", "start", "0x60000000"]);

@@ -513,8 +513,10 @@ fn own_sha256() -> Option<String> {
     Some(rtmark_firmware::sha256(&bytes))
 }
 
+/// Returns the command line, for the store. Bytes that are not UTF-8, as file names may have, become
+/// replacement characters.
 pub fn command_line() -> String {
-    let words = std::env::args().skip(1);
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("rtmark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 

@@ -87,6 +87,11 @@ pub fn hint(end: &End) -> Option<&'static str> {
             "SVCall must be more urgent than what executes: no mask (PRIMASK, FAULTMASK, BASEPRI) may hold \
              it back, and no handler be as urgent; --deliver-faults runs the program's own fault handler",
         ),
+        Ending::Fault(report) if report.kind == FaultKind::UndefinedInstruction => Some(
+            "compilers end a panic or a trap with such an instruction (udf): see the output above; otherwise \
+             check for which core the code is built, and where it came from; --deliver-faults runs the \
+             program's own fault handler",
+        ),
         Ending::Fault(_) => Some(
             "look up the source line with addr2line, and check what it accesses; --deliver-faults runs \
              the program's own fault handler",

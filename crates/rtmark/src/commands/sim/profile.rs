@@ -26,7 +26,7 @@ pub fn table(report: &Report) -> String {
             percent(function.inclusive_cycles),
             function.instructions,
             function.calls,
-            function.name
+            function.label()
         );
     }
     more(&mut text, report.functions.len(), "function");
