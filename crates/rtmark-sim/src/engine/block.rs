@@ -61,8 +61,6 @@ pub struct Schedule {
     pub run: OpFn,
     /// Cycles until the last step begins.
     pub last: u32,
-    /// See [`Block::line`]. It is here because each pass reads it.
-    pub line: u32,
 }
 
 /// A schedule and its fetch plans: variants in which the waits of instruction fetches are known.
@@ -130,24 +128,18 @@ pub struct Block {
 const PROFILED: u32 = 64;
 
 impl Schedule {
-    /// Creates the schedule of a block that begins in a line of its memory.
-    pub fn new(mut steps: Vec<ScheduledOp>, line: u32) -> Self {
+    /// Creates the schedule with these steps.
+    pub fn new(mut steps: Vec<ScheduledOp>) -> Self {
         link(&mut steps);
         let last = steps.last().unwrap_or(NOTHING).begin.cycles;
         let run = begin_with(&steps);
-        Self { steps: steps.into(), run, last, line }
-    }
-
-    /// Returns the cycles until the first step begins.
-    #[inline(always)]
-    pub fn first(&self) -> u32 {
-        self.steps.first().unwrap_or(NOTHING).begin.cycles
+        Self { steps: steps.into(), run, last }
     }
 }
 
 impl Passage {
-    fn new(steps: Vec<ScheduledOp>, line: u32) -> Self {
-        Self { schedule: Schedule::new(steps, line), plans: Arc::default() }
+    fn new(steps: Vec<ScheduledOp>) -> Self {
+        Self { schedule: Schedule::new(steps), plans: Arc::default() }
     }
 }
 
@@ -185,7 +177,7 @@ impl Block {
         } else {
             let steps = lay_out(address, &slots, rules);
             let kept = steps.len();
-            (Code::Scheduled(Passage::new(steps, line)), kept)
+            (Code::Scheduled(Passage::new(steps)), kept)
         };
         Self {
             address,
@@ -275,7 +267,7 @@ impl Block {
         let mut way = hash_of(pipe);
         loop {
             let node = schedules.get_or_init(|| {
-                let passage = Passage::new(steps.take().unwrap_or_default(), self.line);
+                let passage = Passage::new(steps.take().unwrap_or_default());
                 Box::new(ScheduleNode { pipe, passage, next: Default::default() })
             });
             if node.pipe == pipe {

@@ -6,7 +6,7 @@
 
 use std::slice::Iter;
 
-use crate::engine::block::{NOTHING, Schedule, SchedulePosition, ScheduledOp};
+use crate::engine::block::{NOTHING, SchedulePosition, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
 use crate::engine::dispatch::OpFn;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
@@ -66,12 +66,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Enters a schedule.
+    /// Enters a schedule, given by its steps and the cycles until the last one begins.
     #[inline(always)]
-    pub fn enter(&mut self, schedule: &'a Schedule) {
-        self.steps = &schedule.steps;
-        self.last = schedule.last;
-        self.rest = schedule.steps.iter();
+    pub fn enter(&mut self, steps: &'a [ScheduledOp], last: u32) {
+        self.steps = steps;
+        self.last = last;
+        self.rest = steps.iter();
         self.limit = PassLimit::Steps;
         self.from.pipe = PipeState::NONE;
         self.plan = None;
@@ -80,13 +80,13 @@ impl<'a> Cursor<'a> {
     /// Enters a fetch plan.
     #[inline(always)]
     pub fn enter_planned(&mut self, plan: &'a FetchPlan) {
-        self.enter(&plan.schedule);
+        self.enter(&plan.schedule.steps, plan.schedule.last);
         self.plan = Some(PlanCursor::begin(plan, self.from.cycles));
     }
 
     /// Enters a schedule, to leave it in time for a deadline.
-    pub fn enter_until(&mut self, schedule: &'a Schedule, deadline: u64) {
-        self.enter(schedule);
+    pub fn enter_until(&mut self, steps: &'a [ScheduledOp], last: u32, deadline: u64) {
+        self.enter(steps, last);
         self.current = NOTHING;
         self.leave_before(deadline);
     }

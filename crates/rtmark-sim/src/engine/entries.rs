@@ -4,12 +4,20 @@
 //! which all machines that share code share; of a large program little of it is in the host's
 //! caches. An entry leads there in one look, by program counter and pipeline state. Entries belong
 //! to one machine, only repeat what is known elsewhere, and are bounded in number.
+//!
+//! Of a large program the entries and steps themselves are not in the nearest caches either, and a
+//! pass would begin with waiting for both, one after the other. So an entry remembers which two came
+//! after it, and these are prefetched while its own pass executes.
 
+use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::engine::block::{Block, Passage};
+use crate::engine::block::{Block, NOTHING, Passage, Schedule, ScheduledOp};
 use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
+use crate::engine::dispatch::OpFn;
+use crate::engine::fetch_plan::FetchPlans;
 use crate::engine::micro_op::Kind;
 use crate::state::ProgramPoint;
 
@@ -19,13 +27,22 @@ const FIRST: usize = 1 << 6;
 const MOST: usize = 1 << 16;
 /// The factor by which their number grows.
 const GROWTH: usize = 4;
+/// The number of entries from which on successors are prefetched: with fewer, entries and steps are
+/// in the host's second-level cache, where prefetching costs more than it saves.
+const LARGE: usize = 1 << 14;
 
-/// A block and its schedule, with copies of the fields that each pass reads, so that most passes
-/// touch only the entry and the steps.
+/// A block and the parts of one of its schedules ([`Passage`]), with copies of the block's fields that
+/// each pass reads, so that most passes touch only the entry and the steps.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub block: Arc<Block>,
-    pub passage: Passage,
+    pub steps: Arc<[ScheduledOp]>,
+    /// Executes the first step.
+    pub run: OpFn,
+    pub plans: Arc<FetchPlans>,
+    /// Cycles until the last step begins.
+    pub last: u32,
+    successors: Successors,
     /// The generation in which it was added: see [`Entries::invalidate`].
     generation: u16,
     /// Whether the block was profiled when this was added.
@@ -39,20 +56,31 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn new(block: Arc<Block>, passage: Passage) -> Self {
+    pub fn new(block: Arc<Block>, passage: &Passage) -> Self {
+        let Passage { schedule: Schedule { steps, run, last }, plans } = passage;
         let (first_instruction_span, conditional_slots) =
             (block.first_instruction_span as u8, block.conditional_slots());
         let it_outcome = block.it_outcome.map_or(0, ItOutcome::number);
         let is_profiled = block.is_profiled();
         Self {
             block,
-            passage,
+            steps: Arc::clone(steps),
+            run: *run,
+            plans: Arc::clone(plans),
+            last: *last,
+            successors: Successors::default(),
             generation: 0,
             is_profiled,
             it_outcome,
             conditional_slots,
             first_instruction_span,
         }
+    }
+
+    /// Returns the cycles until the first step begins.
+    #[inline(always)]
+    pub fn first(&self) -> u32 {
+        self.steps.first().unwrap_or(NOTHING).begin.cycles
     }
 
     /// Returns whether passes through the block are profiled.
@@ -85,6 +113,37 @@ impl Entry {
             Kind::ExpectedIt => micro.it_after(),
             _ => self.block.it_before(at.place() + 1),
         }
+    }
+}
+
+/// The places of the two entries that have come after an entry last, the latest one in the low half.
+/// Only a hint: other entries may be there by now.
+#[derive(Debug, Default)]
+struct Successors(AtomicU32);
+
+/// Half a word numbers all places.
+const _: () = assert!(MOST <= 1 << 16);
+
+impl Clone for Successors {
+    /// Starts empty: places are those of one table.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Successors {
+    #[inline(always)]
+    fn note(&self, place: usize) {
+        let both = self.0.load(Ordering::Relaxed);
+        if both as u16 != place as u16 {
+            self.0.store(both << 16 | u32::from(place as u16), Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn places(&self) -> [usize; 2] {
+        let both = self.0.load(Ordering::Relaxed);
+        [both as u16, (both >> 16) as u16].map(usize::from)
     }
 }
 
@@ -130,19 +189,20 @@ impl Entries {
         ((at.pc as u64) << 32 | pipe) ^ (it_outcome as u64) << 16
     }
 
-    /// Returns the entry of a program point, after an IT with the given outcome or outside IT blocks.
+    /// Returns the entry of a program point, after an IT with the given outcome or outside IT blocks, and
+    /// its place.
     #[inline(always)]
     pub fn get<const PIPELINED: bool>(
         &self,
         point: &ProgramPoint,
         it_outcome: Option<ItOutcome>,
-    ) -> Option<&Entry> {
+    ) -> Option<(usize, &Entry)> {
         // Different outcomes may share a key, so the outcome is compared separately.
         let it_outcome = it_outcome.map_or(0, ItOutcome::number);
         let key = Self::key::<PIPELINED>(point, it_outcome);
         let at = self.place(key);
         match self.get_at(at, key, it_outcome) {
-            Some(entry) if !entry.is_profiled => Some(entry),
+            Some(entry) if !entry.is_profiled => Some((at, entry)),
             _ => self.search(at, key, it_outcome),
         }
     }
@@ -150,9 +210,10 @@ impl Entries {
     /// Searches both places of a key for its entry, which is out of date if profiling of its block
     /// has ended.
     #[inline(never)]
-    fn search(&self, at: usize, key: u64, it_outcome: u16) -> Option<&Entry> {
-        let mut found = [at, at ^ 1].into_iter().filter_map(|at| self.get_at(at, key, it_outcome));
-        found.next().filter(|entry| !entry.is_superseded())
+    fn search(&self, at: usize, key: u64, it_outcome: u16) -> Option<(usize, &Entry)> {
+        let entry_at = |at| self.get_at(at, key, it_outcome).map(|entry| (at, entry));
+        let mut found = [at, at ^ 1].into_iter().filter_map(entry_at);
+        found.next().filter(|(_, entry)| !entry.is_superseded())
     }
 
     #[inline(always)]
@@ -166,6 +227,36 @@ impl Entries {
                 Some(&place.entry)
             }
             _ => None,
+        }
+    }
+
+    /// Returns whether entries and steps may be too many for the host's nearer caches.
+    #[inline(always)]
+    const fn is_large(&self) -> bool {
+        self.places.len() >= LARGE
+    }
+
+    /// Records that the entry in a place came after `entry`.
+    #[inline(always)]
+    pub fn note_successor(&self, entry: Option<&Entry>, place: usize) {
+        if self.is_large()
+            && let Some(entry) = entry
+        {
+            entry.successors.note(place);
+        }
+    }
+
+    /// Prefetches what the pass after the one with `entry` probably reads first. Safe code can only read
+    /// it; the host executes the current pass meanwhile, because nothing depends on the value.
+    #[inline(always)]
+    pub fn prefetch_successors(&self, entry: &Entry) {
+        if !self.is_large() {
+            return;
+        }
+        for place in entry.successors.places() {
+            if let Some(Some(next)) = self.places.get(place) {
+                black_box(next.entry.first());
+            }
         }
     }
 

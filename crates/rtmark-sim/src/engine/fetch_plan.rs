@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::CortexM;
-use crate::engine::block::{Block, Passage, Schedule, ScheduledOp};
+use crate::engine::block::{Block, Schedule, ScheduledOp};
 use crate::engine::cursor::Cursor;
+use crate::engine::entries::Entry;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
@@ -210,8 +211,7 @@ impl CortexM {
     #[inline(always)]
     pub(crate) fn fetch_plan<'a>(
         &mut self,
-        block: &'a Block,
-        passage: &'a Passage,
+        entry: &'a Entry,
         from: &ProgramPoint,
     ) -> Option<&'a FetchPlan> {
         let memory = self.state.lines.near();
@@ -221,18 +221,14 @@ impl CortexM {
         {
             return None;
         }
-        let known = passage.plans.find(memory, self.state.line, from.cycles);
-        if known.is_none() { self.plan_fetches(block, passage, from) } else { known }
+        let known = entry.plans.find(memory, self.state.line, from.cycles);
+        if known.is_none() { self.plan_fetches(entry, from) } else { known }
     }
 
     /// Plans the fetches of a schedule for the present state of its memory, if that is worthwhile.
     #[inline(never)]
-    fn plan_fetches<'a>(
-        &mut self,
-        block: &'a Block,
-        Passage { schedule, plans }: &'a Passage,
-        from: &ProgramPoint,
-    ) -> Option<&'a FetchPlan> {
+    fn plan_fetches<'a>(&mut self, entry: &'a Entry, from: &ProgramPoint) -> Option<&'a FetchPlan> {
+        let Entry { block, steps, plans, .. } = entry;
         if block.is_profiled() {
             return None;
         }
@@ -246,10 +242,10 @@ impl CortexM {
         let memory = self.state.lines.near().look_ahead(now);
         let pipelined = self.state.rules.model_buses();
         let is_fetched_before = self.state.rules.fetches_targets() && from.pipe.is_taken();
-        let until_first = if is_fetched_before { 0 } else { schedule.first() };
+        let until_first = if is_fetched_before { 0 } else { entry.first() };
         let mut planner = Planner::from(memory, now, self.state.line);
         planner.enter_first(from.pc, block, mask, until_first).ok()?;
-        for step in schedule.steps.iter() {
+        for step in steps.iter() {
             let ScheduledOp { slot, begin, .. } = *step;
             if begin.kind == Kind::Line {
                 planner.enter(slot.aux, slot.imm, begin.cycles).ok()?;
@@ -265,7 +261,7 @@ impl CortexM {
         Some(plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
             line: self.state.line,
-            schedule: Schedule::new(steps, block.line),
+            schedule: Schedule::new(steps),
             points: points.into(),
             used: used.into(),
             next: OnceLock::new(),

@@ -196,7 +196,7 @@ impl CortexM {
     ) -> Result<RunEnd, Stop> {
         let mut at = Cursor::from(run.point);
         let RunPosition { mut it, mut went, .. } = *run;
-        let mut has_passed = false;
+        let (mut has_passed, mut before) = (false, None);
         let end = loop {
             let entry = if let Some(entry) = looked_up.take() {
                 entry
@@ -208,7 +208,10 @@ impl CortexM {
                 }
                 let it_outcome = self.state.it_outcome(it);
                 match entries.get::<PIPELINED>(&at.from, it_outcome) {
-                    Some(entry) if !self.state.protected => entry,
+                    Some((place, entry)) if !self.state.protected => {
+                        entries.note_successor(before, place);
+                        entry
+                    }
                     _ => {
                         let shows = PIPELINED && has_passed && self.state.rules.model_buses();
                         break RunEnd::NoEntry(if shows { at.shown() } else { None });
@@ -218,12 +221,14 @@ impl CortexM {
             if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
                 break RunEnd::Due;
             }
+            entries.prefetch_successors(entry);
+            before = Some(entry);
             went = BlockRun::Executed;
-            let Entry { block, passage, .. } = entry;
+            let block = &*entry.block;
             let plan = if PIPELINED && self.has_fetched_elsewhere(entry, &at.from) {
                 None
             } else {
-                self.fetch_plan(block, passage, &at.from)
+                self.fetch_plan(entry, &at.from)
             };
             let (steps, ending) = if let Some(plan) = plan
                 && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
@@ -236,7 +241,7 @@ impl CortexM {
                 let Some(ending) = self.pass_through::<PIPELINED>(entry, &mut at) else {
                     break RunEnd::Due;
                 };
-                (&passage.schedule.steps, ending)
+                (&entry.steps, ending)
             };
             let flow = match ending {
                 Ending::Next => Flow::Next,
@@ -300,7 +305,7 @@ impl CortexM {
                 known.or_else(|| self.make_schedule(&block, slots, from)).cloned()
             }
         };
-        passage.map_or(LookedUp::Full, |passage| LookedUp::Found(Entry::new(block, passage)))
+        passage.map_or(LookedUp::Full, |passage| LookedUp::Found(Entry::new(block, &passage)))
     }
 
     /// Returns whether a block's first instruction has entered the pipeline from another line than
@@ -321,34 +326,33 @@ impl CortexM {
         entry: &'a Entry,
         at: &mut Cursor<'a>,
     ) -> Option<Ending> {
-        let schedule = &entry.passage.schedule;
         let pc = at.from.pc;
         // Without a pipeline an instruction executes as soon as it enters.
-        let until_first = if PIPELINED { u64::from(schedule.first()) } else { 0 };
+        let until_first = if PIPELINED { u64::from(entry.first()) } else { 0 };
         let end = pc.wrapping_add(entry.first_instruction_span());
         // A jump's target is fetched during the pipeline refill.
         let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
         let is_fetched = !self.state.is_outside_line(pc, end)
             || PIPELINED && at.from.pipe.has_entered() && self.state.fetched == pc;
         if is_target && self.state.is_outside_line(pc, end) {
-            at.from.cycles = self.state.fetch_first(schedule.line, pc, end, at.from.cycles);
+            at.from.cycles = self.state.fetch_first(entry.block.line, pc, end, at.from.cycles);
         }
         if PIPELINED && at.from.cycles + until_first >= self.state.deadline {
             // It has entered, and waits to execute.
             at.from.cycles += until_first;
-            at.from.pipe = schedule.steps[0].begin.pipe.entered();
+            at.from.pipe = entry.steps[0].begin.pipe.entered();
             self.state.fetched = if is_target { pc } else { NOT_FETCHED };
             return None;
         }
         if !is_target && !is_fetched {
             let began = at.from.cycles + until_first;
-            at.from.cycles = self.state.fetch_first(schedule.line, pc, end, began) - until_first;
+            at.from.cycles = self.state.fetch_first(entry.block.line, pc, end, began) - until_first;
         }
-        Some(if at.from.cycles + u64::from(schedule.last) < self.state.deadline {
-            at.enter(schedule);
-            self.state.execute_from(schedule.run, at)
+        Some(if at.from.cycles + u64::from(entry.last) < self.state.deadline {
+            at.enter(&entry.steps, entry.last);
+            self.state.execute_from(entry.run, at)
         } else {
-            at.enter_until(schedule, self.state.deadline);
+            at.enter_until(&entry.steps, entry.last, self.state.deadline);
             self.state.execute(at)
         })
     }
