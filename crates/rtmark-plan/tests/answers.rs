@@ -336,3 +336,29 @@ fn intransitive_inheritance_is_reported_as_a_chain() {
         .sum();
     assert_eq!(blocked, 300 + 200, "the outer section, and the one that it waits for");
 }
+
+/// The least slack is the least distance of a bound from its deadline, negative where that is missed, and
+/// a cost matters as much as the slack grows without it.
+#[test]
+fn the_least_slack_and_what_reduces_it_are_those_by_hand() {
+    let model = Model::of("rtic").expect("known");
+    let mut costs = Costs::zero();
+    let system = |deadline: u64| {
+        let urgent = Task { deadline, ..Task::new("urgent", 2, 30, 100) };
+        Set { granule: 1, ..set(vec![urgent, Task::new("slow", 1, 50, 200)]) }
+    };
+    let slack = |set: &Set, costs: &Costs| search::least_slack(set, &model, costs);
+    // Responses of 30 and 80.
+    assert_eq!(slack(&system(100), &costs), Some(70));
+    assert_eq!(slack(&system(20), &costs), Some(-10));
+    assert_eq!(search::sensitivity(&system(100), &model, &costs), []);
+    // Responses of 35 and 90, as each job begins five later.
+    costs.known.get_mut(&Cost::Start).expect("known").cycles = 5;
+    assert_eq!(slack(&system(100), &costs), Some(65));
+    assert_eq!(search::sensitivity(&system(100), &model, &costs), [(Cost::Start, 5)]);
+    // More than all of the processor: the slow task has no bound.
+    let full =
+        Set { tasks: vec![Task::new("a", 2, 60, 100), Task::new("b", 1, 90, 200)], ..system(100) };
+    assert_eq!(slack(&full, &costs), None);
+    assert_eq!(search::sensitivity(&full, &model, &costs), []);
+}

@@ -457,6 +457,22 @@ fn a_late_alarm_of_a_more_urgent_task_counts() {
     assert_eq!(bounds(&model, &set, &Costs::zero()), [Some(400), Some(2380)]);
 }
 
+/// A timer of 16 bits interrupts after each half of its range, which software extends, whether or not an
+/// alarm is due: with units of ten cycles, every 327 680 cycles.
+#[test]
+fn each_half_round_of_an_alarms_timer_counts() {
+    let costs = costs(&[(Cost::Tick, 7)]);
+    let response = |work: u64, granule: u64| {
+        let tasks = vec![Task::new("only", 1, work, 1_000_000)];
+        let set = Set { tick: 1, granule, tasks, ..Set::default() };
+        bounds(&Model::of("rtic").expect("known"), &set, &costs)[0]
+    };
+    assert_eq!(response(327_673, 10), Some(327_680));
+    assert_eq!(response(327_674, 10), Some(327_674 + 2 * 7));
+    assert_eq!(response(700_000, 10), Some(700_000 + 3 * 7));
+    assert_eq!(response(700_000, 0), Some(700_000), "a timer that never comes round");
+}
+
 /// Tasks may grow until they and the handlers, which do not, fill the processor.
 #[test]
 fn handlers_do_not_limit_how_far_tasks_can_grow() {
