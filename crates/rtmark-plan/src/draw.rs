@@ -144,7 +144,7 @@ mod tests {
                 assert!(task.period.is_multiple_of(set.tick) && (2..=200).contains(&ticks));
                 let held: u64 = task.sections.iter().map(|section| section.cycles).sum();
                 assert!(task.work >= 400, "{task:?}");
-                let shares = task.work / 20..=(task.work / 5).max(100);
+                let shares = (task.work / 20).max(100)..=(task.work / 5).max(100);
                 assert!(task.sections.is_empty() || shares.contains(&held), "{task:?}");
             }
             let mut priorities: Vec<_> = set.tasks.iter().map(|task| task.priority).collect();

@@ -381,12 +381,15 @@ fn costs_of_calls_that_no_task_makes_are_not_needed() {
 /// Whole ticks stay whole ticks at another clock, and other times scale by themselves.
 #[test]
 fn at_another_clock_periods_are_as_many_ticks() {
-    let mut set = set(vec![Task::new("ticks", 1, 10, 7 * TICK)]);
-    set.interrupts.push(Interrupt { name: "i".into(), distance: 7 * TICK, work: 1 });
+    let mut set = set(vec![Task::new("ticks", 1, 10, 7 * 15)]);
+    set.tick = 15;
+    set.interrupts.push(Interrupt { name: "i".into(), distance: 7 * 15, work: 1 });
+    // A tick of 4.9995 cycles becomes 4, and a time of 34.9965 cycles 34.
     let slow = set.clocked(3_333);
-    assert_eq!((slow.tick, slow.tasks[0].period, slow.tasks[0].work), (3_333, 23_331, 10));
-    let odd = Set { tasks: vec![Task::new("between", 1, 10, TICK + 3)], ..set };
-    assert_eq!(odd.clocked(20_000).tasks[0].period, 2 * TICK + 6);
+    assert_eq!((slow.tick, slow.tasks[0].period, slow.tasks[0].work), (4, 7 * 4, 10));
+    assert_eq!(slow.interrupts[0].distance, 34);
+    let odd = Set { tasks: vec![Task::new("between", 1, 10, 16)], ..set };
+    assert_eq!(odd.clocked(3_333).tasks[0].period, 5);
 }
 
 /// A tick that becomes due while a task waits for its next release is handled after that call, and before

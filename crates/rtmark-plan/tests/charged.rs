@@ -491,7 +491,7 @@ fn where_alarms_release_tasks_no_bound_depends_on_a_tick() {
     for _ in 0..300 {
         let mut tasks = Vec::new();
         for level in 1..draw.rand_range(3..5) {
-            let (work, period) = (draw.rand_range(1..60), 20 * draw.rand_range(5..20));
+            let (work, period) = (draw.rand_range(5..45), 20 * draw.rand_range(5..11));
             tasks.push(Task::new(&format!("t{level}"), level as u32, work, period));
         }
         for kernel in ["rtic", "embassy"] {
