@@ -345,4 +345,15 @@ mod tests {
             assert!(sentence.starts_with("k holds at 10 MHz and not at 20 MHz"), "{sentence}");
         }
     }
+
+    /// The clock that is named misses, and is faster than the one that holds.
+    #[test]
+    fn an_anomaly_names_the_next_faster_clock_that_misses() {
+        use Verdict::{Holds, Misses};
+        let verdicts = [Misses, Holds, Holds, Misses, Misses];
+        let points =
+            (1..).zip(verdicts).map(|(clock, verdict)| point(clock * 10_000_000, None, verdict));
+        let sentence = sweep(points.collect()).sentences().remove(0);
+        assert!(sentence.starts_with("k holds at 20 MHz and not at 40 MHz"), "{sentence}");
+    }
 }

@@ -336,3 +336,88 @@ fn intransitive_inheritance_is_reported_as_a_chain() {
         .sum();
     assert_eq!(blocked, 300 + 200, "the outer section, and the one that it waits for");
 }
+
+/// The least slack is the least distance of a bound from its deadline, negative where that is missed, and
+/// a cost matters as much as the slack grows without it.
+#[test]
+fn the_least_slack_and_what_reduces_it_are_those_by_hand() {
+    let model = Model::of("rtic").expect("known");
+    let mut costs = Costs::zero();
+    let system = |deadline: u64| {
+        let urgent = Task { deadline, ..Task::new("urgent", 2, 30, 100) };
+        Set { granule: 1, ..set(vec![urgent, Task::new("slow", 1, 50, 200)]) }
+    };
+    let slack = |set: &Set, costs: &Costs| search::least_slack(set, &model, costs);
+    // Responses of 30 and 80.
+    assert_eq!(slack(&system(100), &costs), Some(70));
+    assert_eq!(slack(&system(20), &costs), Some(-10));
+    assert_eq!(search::sensitivity(&system(100), &model, &costs), []);
+    // Responses of 35 and 90, as each job begins five later.
+    costs.known.get_mut(&Cost::Start).expect("known").cycles = 5;
+    assert_eq!(slack(&system(100), &costs), Some(65));
+    assert_eq!(search::sensitivity(&system(100), &model, &costs), [(Cost::Start, 5)]);
+    // More than all of the processor: the slow task has no bound.
+    let full =
+        Set { tasks: vec![Task::new("a", 2, 60, 100), Task::new("b", 1, 90, 200)], ..system(100) };
+    assert_eq!(slack(&full, &costs), None);
+    assert_eq!(search::sensitivity(&full, &model, &costs), []);
+}
+
+/// Only costs of what the tasks do are needed.
+#[test]
+fn costs_of_calls_that_no_task_makes_are_not_needed() {
+    let mut set = three();
+    let has = |set: &Set, cost: Cost| freertos().costs(set).contains(&cost);
+    let calls = [Cost::Send, Cost::Receive, Cost::Look, Cost::Lock, Cost::Contended];
+    assert_eq!(calls.map(|cost| has(&set, cost)), [false; 5]);
+    set.tasks[0].sends = 1;
+    assert_eq!(calls.map(|cost| has(&set, cost)), [true, false, false, false, false]);
+    (set.tasks[1].receives, set.tasks[1].looks) = (1, 1);
+    assert_eq!(calls.map(|cost| has(&set, cost)), [true, true, true, false, false]);
+    set.tasks[2].sections.push(held(0, 5, None));
+    assert_eq!(calls.map(|cost| has(&set, cost)), [true; 5]);
+}
+
+/// Whole ticks stay whole ticks at another clock, and other times scale by themselves.
+#[test]
+fn at_another_clock_periods_are_as_many_ticks() {
+    let mut set = set(vec![Task::new("ticks", 1, 10, 7 * 15)]);
+    set.tick = 15;
+    set.interrupts.push(Interrupt { name: "i".into(), distance: 7 * 15, work: 1 });
+    // A tick of 4.9995 cycles becomes 4, and a time of 34.9965 cycles 34.
+    let slow = set.clocked(3_333);
+    assert_eq!((slow.tick, slow.tasks[0].period, slow.tasks[0].work), (4, 7 * 4, 10));
+    assert_eq!(slow.interrupts[0].distance, 34);
+    let odd = Set { tasks: vec![Task::new("between", 1, 10, 16)], ..set };
+    assert_eq!(odd.clocked(3_333).tasks[0].period, 5);
+}
+
+/// A tick that becomes due while a task waits for its next release is handled after that call, and before
+/// the next tick.
+#[test]
+fn the_longest_call_that_waits_must_leave_time_for_a_tick() {
+    let mut costs = Costs::zero();
+    let mut bound = |end: u64| {
+        for (cost, cycles) in [(Cost::Tick, 4_000), (Cost::End, end)] {
+            costs.known.get_mut(&cost).expect("known").cycles = cycles;
+        }
+        let set = set(vec![Task::new("only", 1, 10, 10 * TICK)]);
+        freertos().bounds(&set, &costs).remove(0)
+    };
+    assert!(bound(6_000).is_ok());
+    let lost = NoBound::LostTicks { cycles: 10_001, tick: TICK };
+    assert_eq!(bound(6_001).expect_err("one cycle too long"), lost);
+}
+
+/// A task that is late leaves the number of messages as counted if it neither sends nor receives any.
+#[test]
+fn a_late_task_without_queues_leaves_the_bounds_of_receivers() {
+    let mut set = three();
+    set.tasks[1].deadline = 5_999;
+    let queue = Queue { name: "q".into(), from: 0, to: 2, items: 99 };
+    set.connect(queue).expect("room enough");
+    let bounds = freertos().bounds(&set, &Costs::zero());
+    let responses: Vec<_> =
+        bounds.iter().map(|it| it.as_ref().map(|it| it.response).ok()).collect();
+    assert_eq!(responses, [Some(2_000), Some(6_000), Some(15_000)]);
+}

@@ -457,6 +457,115 @@ fn a_late_alarm_of_a_more_urgent_task_counts() {
     assert_eq!(bounds(&model, &set, &Costs::zero()), [Some(400), Some(2380)]);
 }
 
+/// The alarm of a less urgent task may come up to one unit of the timer late, and so may the one before: a
+/// job that takes longer than the rest of that task's period waits for two of them.
+#[test]
+fn a_late_alarm_of_a_less_urgent_task_counts() {
+    let costs = costs(&[(Cost::Tick, 7)]);
+    let response = |work: u64| {
+        let tasks = vec![Task::new("urgent", 2, work, 10_000), Task::new("often", 1, 1, 1050)];
+        let set = Set { tick: 1, granule: 100, tasks, ..Set::default() };
+        bounds(&Model::of("rtic").expect("known"), &set, &costs)[0]
+    };
+    // The timer interrupts once because it comes half round.
+    assert_eq!(response(936), Some(936 + 7 + 7));
+    assert_eq!(response(937), Some(937 + 7 + 2 * 7));
+}
+
+/// An executor's job waits for the alarm that released the task before it and for that task's next one.
+#[test]
+fn both_alarms_of_a_task_that_runs_first_count() {
+    let costs = costs(&[(Cost::Tick, 7)]);
+    let tasks = vec![Task::new("one", 2, 100, 10_000), Task::new("two", 1, 200, 10_000)];
+    let set = Set { tick: 1, granule: 0, tasks, ..Set::default() };
+    let model = Model::of("embassy").expect("known");
+    assert_eq!(bounds(&model, &set, &costs), [Some(300 + 2 * 7); 2]);
+}
+
+/// Kernels without a tick have the same bounds whatever the tick of other kernels.
+#[test]
+fn where_alarms_release_tasks_no_bound_depends_on_a_tick() {
+    let mut draw = Rand64::new(3);
+    let costs = costs(&[(Cost::Tick, 2), (Cost::Start, 3), (Cost::End, 1)]);
+    let mut bounded = 0;
+    for _ in 0..300 {
+        let mut tasks = Vec::new();
+        for level in 1..draw.rand_range(3..5) {
+            let (work, period) = (draw.rand_range(5..45), 20 * draw.rand_range(5..11));
+            tasks.push(Task::new(&format!("t{level}"), level as u32, work, period));
+        }
+        for kernel in ["rtic", "embassy"] {
+            let model = Model::of(kernel).expect("known");
+            let at = |tick: u64| {
+                let set = Set { tick, granule: 1, tasks: tasks.clone(), ..Set::default() };
+                bounds(&model, &set, &costs)
+            };
+            assert_eq!(at(1), at(20), "{kernel}: {tasks:#?}");
+            bounded += usize::from(at(20).iter().all(Option::is_some));
+        }
+    }
+    assert!(bounded > 200, "{bounded}");
+}
+
+/// With a ceiling, a job waits before it begins and so needs no switch to the lock's holder; with
+/// inheritance, it switches there and back.
+#[test]
+fn only_inheritance_costs_a_switch_to_the_holder() {
+    let costs = costs(&[(Cost::Lock, 5), (Cost::Contended, 50)]);
+    let task = |name: &str, level, work, cycles| {
+        let sections = vec![Section { lock: 0, cycles, inside: None }];
+        Task { sections, ..Task::new(name, level, work, 10_000) }
+    };
+    // The longest of the sections of less urgent tasks counts.
+    let tasks = vec![task("a", 3, 30, 10), task("b", 2, 40, 20), task("c", 1, 40, 25)];
+    let locks = vec!["l".to_owned()];
+    let set = Set { tick: 10_000, granule: 0, tasks, locks, ..Set::default() };
+    for (kernel, response) in [("rtic", 30 + 5 + 25 + 5), ("freertos", 30 + 5 + 25 + 5 + 50)] {
+        let model = Model::of(kernel).expect("known");
+        assert_eq!(bounds(&model, &set, &costs)[0], Some(response), "{kernel}");
+    }
+}
+
+/// A release is lost if the one before it has not been taken: a job that begins as the next one is
+/// released is just in time.
+#[test]
+fn a_job_that_begins_with_the_next_release_loses_none() {
+    let both = |work: u64| {
+        let woken = Task { release: Release::Interrupt(0), ..Task::new("woken", 1, 10, 60) };
+        let interrupts = vec![Interrupt { name: "irq".into(), distance: 60, work: 0 }];
+        let tasks = vec![Task::new("long", 2, work, 160), woken];
+        let set = Set { tick: 1, granule: 0, tasks, interrupts, ..Set::default() };
+        bounds(&Model::of("rtic").expect("known"), &set, &Costs::zero())
+    };
+    assert_eq!(both(60), [Some(60), Some(70)]);
+    assert_eq!(both(61), [Some(61), None]);
+}
+
+/// A task alone can grow until it fills the processor, exactly.
+#[test]
+fn one_task_can_grow_to_its_period() {
+    let model = Model::of("rtic").expect("known");
+    let set = Set { granule: 0, tasks: vec![Task::new("only", 1, 100, 1000)], ..Set::default() };
+    let factor = search::breakdown(&set, |set| model.holds(set, &Costs::zero()));
+    assert_eq!(set.scaled(factor).tasks[0].work, 1000, "{factor}");
+}
+
+/// A timer of 16 bits interrupts after each half of its range, which software extends, whether or not an
+/// alarm is due: with units of ten cycles, every 327 680 cycles.
+#[test]
+fn each_half_round_of_an_alarms_timer_counts() {
+    let costs = costs(&[(Cost::Tick, 7)]);
+    let response = |work: u64, granule: u64| {
+        let tasks = vec![Task::new("only", 1, work, 1_000_000)];
+        let set = Set { tick: 1, granule, tasks, ..Set::default() };
+        bounds(&Model::of("rtic").expect("known"), &set, &costs)[0]
+    };
+    assert_eq!(response(327_673, 10), Some(327_680));
+    assert_eq!(response(327_674, 10), Some(327_674 + 2 * 7));
+    assert_eq!(response(700_000, 10), Some(700_000 + 3 * 7));
+    assert_eq!(response(700_000, 0), Some(700_000), "a timer that never comes round");
+}
+
 /// Tasks may grow until they and the handlers, which do not, fill the processor.
 #[test]
 fn handlers_do_not_limit_how_far_tasks_can_grow() {

@@ -249,6 +249,44 @@ fn three_treatments_of_the_tick() {
     assert_eq!(all_of(10, &first_next), [869, 2443, 7405, 19870]);
 }
 
+/// Of two releases with each tick, one costs what the first does and one what a further one does: with the
+/// tick's own two, nine cycles of ten, and so one cycle of work takes all that is left.
+#[test]
+fn the_rates_of_first_and_further_releases_add_up_to_the_load() {
+    let part = |cycles| vec![Part::stated(Kind::Tick, "tick", cycles)];
+    let of = vec![(10, 0), (10, 0)];
+    let respond = |further: u64| {
+        let stream = |cycles, arrivals| Stream { parts: part(cycles), arrivals };
+        let streams = vec![
+            stream(2, Arrivals::every(10)),
+            stream(3, Arrivals::Fewer { tick: 10, of: of.clone() }),
+            stream(further, Arrivals::Beyond { tick: 10, of: of.clone() }),
+        ];
+        let (own, after, once) = (part(1), Vec::new(), Vec::new());
+        Question { period: 10, jitter: 0, own, after, last: 0, once, streams }.bound()
+    };
+    assert_eq!(respond(4).expect("exactly the processor").response, 10);
+    assert_eq!(respond(5), Err(Unbounded::Overload { per_mille: 1100 }));
+}
+
+/// Where releases are not lost, a task may be late by more than its period and still have a bound.
+#[test]
+fn a_task_that_is_late_by_several_periods_has_a_bound() {
+    let tasks = vec![Task::new("long", 2, 27, 50), Task::new("often", 1, 4, 10)];
+    let set = Set { tick: 1, tasks, ..Set::default() };
+    let bounds = Model::ideal(Protocol::None).bounds(&set, &rtmark_plan::Costs::zero());
+    // Jobs released at 0, 10, 20, 30 and 40 end at 31, 35, 39, 43 and 47.
+    let often = bounds[1].as_ref().expect("bounded");
+    assert_eq!((often.response, &often.windows[..]), (31, &[31, 35, 39, 43, 47][..]));
+    let terms: Vec<(Kind, u64, i64)> =
+        often.terms.iter().map(|term| (term.kind, term.times, term.cycles)).collect();
+    assert_eq!(
+        terms,
+        [(Kind::Work, 1, 4), (Kind::Preemption, 1, 27)],
+        "nothing that takes no time"
+    );
+}
+
 #[test]
 fn audsley_finds_the_order_that_rates_do_not() {
     let deadlines = |first, second| {

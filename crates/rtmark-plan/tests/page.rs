@@ -135,6 +135,19 @@ fn breakdown_is_drawn_as_lines() {
     assert!(!page.contains("<b>") && page.contains("&lt;b&gt;two"));
     // 90 % is one tenth of 180 below the top, which is at 10.
     assert!(page.contains("cy=\"28.0\""), "{page}");
+    // Each mark is above its place's name and within the frame, which the rules show.
+    let chart = page.split("<svg").find(|part| part.contains("<polyline")).expect("a chart");
+    let values = |element: &str, key: &str| -> Vec<f64> {
+        let key = format!(" {key}=\"");
+        let elements = chart.split('<').filter(|part| part.starts_with(element));
+        let texts = elements.filter_map(|part| part.split_once(&key)?.1.split('"').next());
+        texts.filter_map(|text| text.parse().ok()).collect()
+    };
+    let (left, right) = (values("line", "x1")[0], values("line", "x2")[0]);
+    let marks = values("circle", "cx");
+    assert!(left < marks[0] && marks[0] < marks[1] && marks[1] < right, "{left} {marks:?} {right}");
+    assert_eq!(marks[..2], marks[2..], "the same places for both kernels");
+    assert!(marks.iter().all(|mark| values("text", "x").contains(mark)), "{chart}");
 }
 
 /// The pieces of a bound add up to the bound.

@@ -170,6 +170,26 @@ fn an_event_loop_never_exceeds_the_bound_and_reaches_it() {
     assert_eq!(near, all);
 }
 
+/// A set holds exactly if each task's bound, as tight as the others' bounds make it, is within its
+/// deadline.
+#[test]
+fn a_set_holds_as_long_as_no_deadline_is_below_its_bound() {
+    for order in [Order::Rounds, Order::Batches, Order::Fifo] {
+        let model = ideal(order);
+        for (mut set, bounds) in drawn(order, 100) {
+            for (task, bound) in set.tasks.iter_mut().zip(&bounds) {
+                task.deadline = *bound;
+            }
+            assert!(model.holds(&set, &Costs::zero()), "{order:?}: {set:#?}");
+            for task in 0..set.tasks.len() {
+                let mut short = set.clone();
+                short.tasks[task].deadline -= 1;
+                assert!(!model.holds(&short, &Costs::zero()), "{order:?}: {short:#?}");
+            }
+        }
+    }
+}
+
 /// The order of the array matters: the first task waits for each other task once, and the last one
 /// twice if periods are short.
 #[test]
