@@ -5,6 +5,8 @@
 //! scenario, its image, the addresses of its probes), so that neither the board nor the image is
 //! needed.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, BufRead, Write};
 
 use rtmark_firmware::probes::{Kind, Record};
@@ -102,9 +104,10 @@ fn append(file: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
 /// Reads a recording.
 ///
 /// # Errors
-/// When it is not a recording, or has a newer version.
+/// When it is not a recording, has a newer version, or holds a run twice or without a clock.
 pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
-    let mut runs = Vec::new();
+    let mut runs: Vec<Recorded> = Vec::new();
+    let mut lines = HashMap::new();
     let mut begun = false;
     for (index, line) in file.lines().enumerate() {
         let line = line?;
@@ -118,7 +121,20 @@ pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
             }
             begun = true;
         } else if !line.trim().is_empty() {
-            runs.push(serde_json::from_str(&line).map_err(|error| refuse(error.to_string()))?);
+            let run: Recorded =
+                serde_json::from_str(&line).map_err(|error| refuse(error.to_string()))?;
+            let Key { kernel, scenario, .. } = &run.key;
+            if run.clock == Hertz(0) {
+                return Err(refuse(format!("the clock of {kernel}'s {scenario} is 0 Hz")));
+            }
+            match lines.entry(run.key.clone()) {
+                Entry::Vacant(vacant) => vacant.insert(index + 1),
+                Entry::Occupied(earlier) => {
+                    let earlier = earlier.get();
+                    return Err(refuse(format!("{kernel}'s {scenario} is in line {earlier}, too")));
+                }
+            };
+            runs.push(run);
         }
     }
     if begun {

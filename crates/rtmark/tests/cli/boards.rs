@@ -247,6 +247,13 @@ fn recorded_sessions_are_read_without_their_image() {
     let none = spoil(&|_| "{}\n".to_owned());
     assert_eq!(none.status.code(), Some(2));
     assert!(stderr_of(&none).contains("not an rtmark recording"), "{}", stderr_of(&none));
+    let last = session.lines().last().expect("a run");
+    let twice = spoil(&|text| format!("{text}{last}\n"));
+    assert_eq!(twice.status.code(), Some(2));
+    assert!(stderr_of(&twice).contains("is in line 3, too"), "{}", stderr_of(&twice));
+    let stopped = spoil(&|text| text.replacen("\"clock\":12000000", "\"clock\":0", 1));
+    assert_eq!(stopped.status.code(), Some(2));
+    assert!(stderr_of(&stopped).contains("line 2: the clock"), "{}", stderr_of(&stopped));
 }
 
 /// A session as it would be on a board that takes twice as long for everything: each count is doubled, and
