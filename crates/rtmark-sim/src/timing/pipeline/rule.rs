@@ -59,7 +59,7 @@ rules! {
     /// writes LR.
     LinkRegisterLate: "branch to LR behind its write", "DDI 0337G, 15.3; CC2650, CC2652";
     /// They do so as well if one instruction stands between, behind a load of LR and any number of
-    /// further loads and stores.
+    /// further loads and stores. Measured with LDR alone; that other transfers behave alike is assumed.
     LoadedLinkLater: "branch to LR behind its load", "CC2650, CC2652";
     /// A loaded register is available for an address in the cycle in which it arrives.
     LoadForwarding: "load to address", "DDI 0337G, 18.3; CC2650, CC2652, STM32F100";
