@@ -5,8 +5,8 @@
 //! table lies between two instructions, and each has a jump of its own for the host to predict. Where
 //! the compiler does not, at most as many calls are active as a block has slots. Most functions exist
 //! for two paths: the *fast path*, which makes no calls and so saves no registers, and the *slow path*,
-//! which is complete; [`Paths`] says which ones an operation needs. Common pairs of an instruction that
-//! sets flags and the following branch are fused into one function.
+//! which is complete; [`Paths`] says which ones an operation needs. Frequent pairs of instructions, and those
+//! of an instruction that sets flags and the following branch, are fused into one function.
 
 use std::marker::PhantomData;
 use std::slice::Iter;
@@ -372,11 +372,57 @@ macro_rules! conditional {
 
 conditional! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 }
 
-/// Returns the fused function of an instruction that sets flags and the branch after it, which
-/// leaves the host one jump to predict instead of two. Returns `None` for other pairs.
+/// Returns the function that executes two steps: an instruction that sets flags and the branch after it, or
+/// two frequent instructions. That leaves the host one jump to predict instead of two. Returns `None` for
+/// other pairs.
 pub fn fused(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
-    let plain = first.kind == Kind::Plain && !OpFns::of(&first.slot).with_stack_pointer;
-    if plain { set_flags(first, second) } else { None }
+    let writes_sp = |micro: &MicroOp| OpFns::of(&micro.slot).with_stack_pointer;
+    if first.kind != Kind::Plain || writes_sp(first) {
+        return None;
+    }
+    let both_frequent = || if writes_sp(second) { None } else { frequent(first, second) };
+    set_flags(first, second).or_else(both_frequent)
+}
+
+macro_rules! frequent {
+    (
+        $($first:ident)*; $($first_shifted:ident $first_shift:literal)*;
+        $($second:ident)*; $($shifted:ident $shift:literal)*; $($branch:ident)*
+    ) => {
+        fn frequent(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
+            match (first.slot.op, first.known_shift()) {
+                $((Op::$first, _) => frequent_after::<operations::$first>(second),)*
+                $((Op::$first_shifted, Some($first_shift)) => {
+                    frequent_after::<Shifted<operations::$first_shifted, $first_shift>>(second)
+                })*
+                _ => None,
+            }
+        }
+
+        fn frequent_after<M: Dispatched>(second: &MicroOp) -> Option<OpFn> {
+            Some(match (second.kind, second.slot.op, second.known_shift()) {
+                $((Kind::Plain, Op::$second, _) => M::run_fused::<operations::$second>,)*
+                $((Kind::Plain, Op::$shifted, Some($shift)) => {
+                    M::run_fused::<Shifted<operations::$shifted, $shift>>
+                })*
+                $((Kind::Followed, Op::$branch, _) => {
+                    M::run_fused::<Followed<operations::$branch>>
+                })*
+                _ => return None,
+            })
+        }
+    };
+}
+
+// In programs of many kinds, these are among the most frequent instructions.
+frequent! {
+    LdrI LdrbI LdrhI LdrR LdrbR StrI StrbI StrhI MovR MovsI AddI AddR AddsI AddsR SubI SubsI SubsR AndsR
+    OrrsR EorsR;
+    MovsX 0 MovsX 1;
+    LdrI LdrbI LdrhI LdrR LdrbR StrI StrbI StrhI MovR MovsI AddI AddR AddsI AddsR SubI SubsI SubsR AndsR
+    OrrsR EorsR CmpI CmpR;
+    MovsX 0 MovsX 1;
+    Beq Bne
 }
 
 macro_rules! both {

@@ -63,6 +63,22 @@ fn loops_with_many_iterations_equal_single_steps() {
     assert!(executed > 8_000_000, "too few instructions to tell: {executed}");
 }
 
+/// Two frequent instructions execute together. One that writes the stack pointer is not among them, because the
+/// pointer's lower bits are always zero (DDI 0403, B1.4.1).
+#[test]
+fn the_stack_pointer_is_aligned_whatever_comes_before_it_is_written() {
+    let mut firmware = Firmware::new();
+    firmware.set(1, support::RAM).set(2, support::RAM + 0x803).set(3, 0);
+    // 1: ldr r0, [r1]; mov sp, r2; mov r4, sp; adds r3, #1; cmp r3, #100; bne 1b
+    firmware.op(&[0x6808, 0x4695, 0x466C, 0x3301, 0x2B64, 0xD1F9]).mark("end").forever();
+    for &core in CoreKind::CORTEX_M {
+        let mut running = firmware.on(core);
+        running.run(20_000);
+        assert_eq!(running.r(3), 100, "{core}");
+        assert_eq!([running.r(4), running.r(13)], [support::RAM + 0x800; 2], "{core}");
+    }
+}
+
 /// Loads that read from flash or from RAM, and divisions, of which a block expects what they did last:
 /// the choice is random, or stays the same for a while.
 #[test]
