@@ -19,7 +19,8 @@ pub fn points_per_second(soc: &Soc, elf: &[u8], cycles: u64) -> Result<(f64, f64
     machine.load(&Image::from_elf(elf)?)?;
     let question = Question {
         interrupt: 8.into(),
-        priority: 0x50,
+        // As much of it as the soc's register holds.
+        priority: 0x50 & !(0xFF_u16 >> soc.priority_bits) as u8,
         windows: vec![Window { from: FROM, to: FROM + cycles }],
         reach: Reach::Entry,
         patience: 100_000,

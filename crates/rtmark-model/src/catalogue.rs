@@ -21,6 +21,8 @@ pub struct Scenario {
     pub samples: u64,
     /// How often its span may restart before its end, if its begin occurs more often than its end.
     pub restarts: Expected,
+    /// How often its end may occur without a begin, if it says so: see [`Scenario::has_too_many_lone_ends`].
+    pub lone_ends: Option<Expected>,
     /// How long a run may take on the soc's own clock, in milliseconds.
     pub budget_ms: u64,
     /// The maximum number of code layouts in which it is measured by default, because a run takes long
@@ -61,7 +63,18 @@ pub struct HeldBack {
     pub program: ScenarioId,
 }
 
+/// How often the end of a user's own scenario may occur without a begin, unless it says otherwise: where spans
+/// reach from one event to the next of its kind, the first one ends none.
+const OWN_LONE_ENDS: Expected = Expected::Exactly(1);
+
 impl Scenario {
+    /// Tells whether this many ends without a begin are more than the scenario allows. Those of rtmark's own
+    /// catalogue allow any number, because their firmware is tested.
+    pub fn has_too_many_lone_ends(&self, seen: u64) -> bool {
+        let usual = if self.own { OWN_LONE_ENDS } else { Expected::Any };
+        self.lone_ends.unwrap_or(usual).exceeded_by(seen)
+    }
+
     /// Returns the name known to the firmware: the curve's for a point, the program's for an examined
     /// program.
     pub fn in_firmware(&self) -> &ScenarioId {
@@ -155,6 +168,7 @@ struct Entry {
     samples: u64,
     #[serde(default = "none")]
     restarts: Expected,
+    lone_ends: Option<Expected>,
     #[serde(default = "two_seconds")]
     budget_ms: u64,
     layouts: Option<u32>,
@@ -279,6 +293,7 @@ impl Catalogue {
             },
             samples: entry.samples,
             restarts: entry.restarts,
+            lone_ends: entry.lone_ends,
             budget_ms: entry.budget_ms,
             layouts: entry.layouts,
             equal: entry.equal,
@@ -348,6 +363,26 @@ mod tests {
     use super::*;
 
     const GOOD: &str = "[[scenario]]\nid = \"a.b\"\nanswers = \"?\"\nfrom = \"x\"\nto = \"y\"\nswitches = 0\nsamples = 1\n";
+
+    #[test]
+    fn ends_without_a_begin_are_limited_in_a_users_own_scenarios() {
+        let text = |id: &str, more: &str| {
+            format!(
+                "[[scenario]]\nid = \"{id}\"\nanswers = \"?\"\nfrom = \"x\"\nto = \"y\"\nswitches = 0\n\
+                 samples = 1\n{more}\n"
+            )
+        };
+        let ours = text("a.one", "");
+        let mut catalogue = Catalogue::from_files([("x", &*ours)]).expect("good");
+        let own = [("b.any", "lone_ends = \"any\""), ("b.none", "lone_ends = 0"), ("b.usual", "")];
+        let own: String = own.map(|(id, more)| text(id, more)).concat();
+        catalogue.add_own("y", &own).expect("good");
+        let most = |id: &str| {
+            let scenario = catalogue.get(&id.parse().expect("good")).expect("there");
+            (0..3).filter(|seen| !scenario.has_too_many_lone_ends(*seen)).count()
+        };
+        assert_eq!(["a.one", "b.any", "b.none", "b.usual"].map(most), [3, 3, 1, 2]);
+    }
 
     #[test]
     fn the_builtin_catalogue_holds_every_file_of_the_repository() {

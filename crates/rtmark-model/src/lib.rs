@@ -42,8 +42,9 @@ pub use masked::{MaskRegister, Masked};
 pub use place::{Frame, Line, Owner, Place, Source};
 pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
-    Board, Compiler, Exact, Firmware, InstructionCounts, Key, Placement, Provenance, Readings,
-    Sampled, Series, Setting, Spread, Tier, TimingBasis, UNSTATED, Unpaired,
+    Board, Compiler, Exact, Firmware, InstructionCounts, Key, LONE_ENDS_FACT, Placement,
+    Provenance, Readings, SELECTED_CLOCK_FACT, Sampled, Series, Setting, Spread, Tier, TimingBasis,
+    UNSTATED, Unpaired,
 };
 pub use settings::{
     AbsentValue, DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight,

@@ -110,6 +110,13 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// The fact of a series whose program sets the core's clock, by its registers, to another one than that of
+/// the series: this other clock in hertz.
+pub const SELECTED_CLOCK_FACT: &str = "~selected_clock_hz";
+
+/// The fact of a series in which more spans ended without a begin than its scenario allows: their number.
+pub const LONE_ENDS_FACT: &str = "~lone_ends";
+
 /// All samples of one key, and everything that produced them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
@@ -202,6 +209,12 @@ pub struct Spread {
 }
 
 impl Series {
+    /// Returns the clock to which the program has set the core by its registers, if that is not the clock by
+    /// which the series' cycles become times.
+    pub fn selected_clock(&self) -> Option<Hertz> {
+        self.facts.get(SELECTED_CLOCK_FACT)?.parse().ok().map(Hertz)
+    }
+
     /// Returns the range of the typical samples over layouts; `None` if only the linker's own was
     /// measured.
     pub fn spread(&self) -> Option<Spread> {

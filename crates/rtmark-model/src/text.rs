@@ -18,7 +18,7 @@ pub fn visible(bytes: &[u8]) -> String {
             '\r' if characters.peek() == Some(&'\n') => {}
             // Besides control characters, those that change the writing direction.
             c if c.is_control()
-                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+                || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
             {
                 shown.extend(c.escape_unicode());
             }

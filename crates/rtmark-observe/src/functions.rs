@@ -42,8 +42,13 @@ impl<T: Copy + Default> Pages<T> {
 /// Returns a function's name in a form safe for folded stacks, without `;`. The body of an Embassy task
 /// gets the task's own name.
 pub(crate) fn display_name(symbol: &str) -> String {
-    let name = visible(symbol.as_bytes()).replace(';', ":");
+    let name = in_one_line(symbol).replace(';', ":");
     as_written(&name).unwrap_or(name)
+}
+
+/// Returns a symbol's name safe to display, in tables and files of which each line is a record.
+pub(crate) fn in_one_line(symbol: &str) -> String {
+    visible(symbol.as_bytes()).replace(['\n', '\t'], " ")
 }
 
 /// Turns `a::__b_task::__b_task_inner_function::{{closure}}`, which Embassy's task macro generates,
@@ -156,5 +161,13 @@ mod tests {
         for other in ["a::b::{{closure}}", "a::__b::__c_inner_function::{{closure}}", "main", ""] {
             assert_eq!(display_name(other), other);
         }
+    }
+
+    #[test]
+    fn a_name_cannot_end_a_line_of_folded_stacks() {
+        assert_eq!(
+            display_name("<[u8; 4]>::a\nmain 7\t\u{1b}[2J"),
+            "<[u8: 4]>::a main 7 \\u{1b}[2J"
+        );
     }
 }

@@ -73,6 +73,6 @@ pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
-pub use run_clock::{ClockNote, ClockOrigin, RunClock, clock_control};
+pub use run_clock::{ClockNote, ClockOrigin, RunClock, clock_control, ignored_clock};
 pub use sizes::{Size, SizeGroup, sizes};
 pub use stacks::{StackKind, StackUse, Stacks, ThreadNames};

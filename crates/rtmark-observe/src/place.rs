@@ -1,9 +1,9 @@
 //! Translates addresses into places in the program's own terms.
 
-use rtmark_model::{Frame, MaskRegister, Masked, Place, visible};
+use rtmark_model::{Frame, MaskRegister, Masked, Place};
 use rtmark_sim::{Blocker, CoreKind, Disassembly, Image, MaskedInterval};
 
-use crate::functions::as_written;
+use crate::functions::{as_written, in_one_line};
 use crate::lines::Lines;
 
 /// Gives a function the name that its author wrote.
@@ -27,7 +27,7 @@ impl<'a, 'elf> Map<'a, 'elf> {
 
     /// Returns the name of the function that contains an address, safe to display.
     pub fn function(&self, address: u32) -> Option<String> {
-        self.image.symbols().name_at(address).map(|at| visible(at.symbol.as_bytes()))
+        self.image.symbols().name_at(address).map(|at| in_one_line(&at.symbol))
     }
 
     /// Returns what is known about an address.

@@ -84,6 +84,15 @@ fn can_change(tree: &ClockTree) -> bool {
     })
 }
 
+/// Returns the clock to which a program has set the core by its registers, if the clock of the run does not
+/// follow them and is another one.
+pub fn ignored_clock(machine: &Machine) -> Option<Hertz> {
+    let soc = machine.soc();
+    let selected = machine.selected_clock().filter(|_| soc.clock_control == ClockControl::Fixed)?;
+    let is_set = || Machine::new(soc).selected_clock() != Some(selected);
+    (differs(selected, soc.clock) && is_set()).then_some(selected)
+}
+
 /// Returns what else may explain a clock that is not as expected.
 fn crystal_hint(tree: &ClockTree) -> &'static str {
     if tree.has_crystal() { "; for a board with another crystal, --crystal" } else { "" }
@@ -101,7 +110,15 @@ impl RunClock {
         let fixed =
             |clock, origin, notes| Self { history: ClockHistory::new(clock), origin, notes, end };
         if soc.clock_control == ClockControl::Fixed {
-            return fixed(soc.clock, ClockOrigin::Soc, Vec::new());
+            let note = ignored_clock(machine).map(|selected| ClockNote {
+                text: format!(
+                    "the program sets the core's clock to {selected} by its registers, but times are at the \
+                     soc's {}",
+                    soc.clock
+                ),
+                options: format!(": for the other, --clock {}", option(selected)),
+            });
+            return fixed(soc.clock, ClockOrigin::Soc, note.into_iter().collect());
         }
         let stated = StatedClock::read(machine, image.symbols());
         let (fallback, origin, why) = match stated {

@@ -64,6 +64,7 @@ pub const COLUMNS: &[&str] = &[
     "row",
     "file",
     "line",
+    "selected_clock_hz",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a header line.
@@ -111,7 +112,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(provenance.map(|p| &p.core)),
             text(series.map(|s| s.clock.0)),
             key.kernel.to_string(),
-            key.version.clone(),
+            one_line(&key.version),
             key.profile.clone(),
             key.scenario.to_string(),
             key.backend.to_string(),
@@ -161,6 +162,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             String::new(),
             String::new(),
             String::new(),
+            text(series.and_then(Series::selected_clock).map(|clock| clock.0)),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

@@ -43,6 +43,7 @@ pub use html::HtmlError;
 pub use imported::{ImportedRows, imported};
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
+pub use notes::one_line;
 pub use related::related;
 pub use report::{OtherRun, Report, RunFacts};
 pub use sections::{History, HistoryPoint};

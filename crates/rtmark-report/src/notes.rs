@@ -1,6 +1,8 @@
 //! Notes below a table: why a kernel has no answer, and what went wrong.
 
-use rtmark_model::{Answer, Failure, FailureKind, HeldInterval, Key, Provenance, Series, visible};
+use rtmark_model::{
+    Answer, Failure, FailureKind, HeldInterval, Key, LONE_ENDS_FACT, Provenance, Series, visible,
+};
 
 use crate::matrix::grouped;
 
@@ -78,7 +80,18 @@ pub fn summary(series: &Series) -> Option<String> {
 
 /// Returns the remarks about a series: what is unusual about it, and where its figure comes from.
 pub fn remarks(series: &Series) -> impl Iterator<Item = String> {
-    unusual_note(series).into_iter().chain(where_held(series))
+    unpaired_note(series).into_iter().chain(clock_note(series)).chain(where_held(series))
+}
+
+/// Describes that the times of a series are of another clock than the one that its program sets. All series
+/// of a kernel share the note.
+fn clock_note(series: &Series) -> Option<String> {
+    let selected = series.selected_clock()?;
+    Some(format!(
+        "{} sets the core's clock to {selected} by its registers, but times are at the soc's {}; cycles are \
+         not affected.",
+        series.key.kernel, series.clock
+    ))
 }
 
 /// Describes where an interrupt was held back for longest.
@@ -88,11 +101,18 @@ fn where_held(series: &Series) -> Option<String> {
     Some(format!("{kernel} {scenario}: by {}, from {from} to {to}", by.join(" and ")))
 }
 
-/// Describes what is unusual about a series and deserves a note.
-fn unusual_note(series: &Series) -> Option<String> {
-    let restarted = series.unpaired.restarted;
+/// Describes the hits of a series' probes that are no samples.
+fn unpaired_note(series: &Series) -> Option<String> {
+    let restarted = match series.unpaired.restarted {
+        0 => None,
+        1 => Some("1 span was restarted before the end, and not counted".to_owned()),
+        spans => Some(format!("{spans} spans were restarted before the end, and not counted")),
+    };
+    let ends = series.facts.get(LONE_ENDS_FACT).map(|ends| {
+        let (spans, were) = if ends == "1" { ("span", "was") } else { ("spans", "were") };
+        format!("{} {spans} ended without a begin, and {were} not counted", one_line(ends))
+    });
+    let parts: Vec<_> = restarted.into_iter().chain(ends).collect();
     let id = format!("{} {}", series.key.kernel, series.key.scenario);
-    let samples =
-        if restarted == 1 { "1 span was".into() } else { format!("{restarted} spans were") };
-    (restarted > 0).then(|| format!("{id}: {samples} restarted before the end, and not counted."))
+    (!parts.is_empty()).then(|| format!("{id}: {}.", parts.join("; ")))
 }

@@ -399,7 +399,7 @@ mod tests {
         );
         let (samples, unpaired, _) = of(&ended(&lines, 0)).expect("good");
         assert_eq!(samples, [0x10 - 0xC]);
-        assert_eq!((unpaired.restarted, unpaired.ends), (1, 1));
+        assert_eq!((unpaired.restarted, unpaired.ends), (1, 0));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
     Basis, Counted, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts,
-    Samples, Scenario, ScenarioId, Unpaired, visible,
+    LONE_ENDS_FACT, SELECTED_CLOCK_FACT, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
+use rtmark_observe::ignored_clock;
 use rtmark_sim::{Bound, Elapsed, Hit, Image, Machine, MaskedInterval, Soc, Watch, WatchId};
 use rtmark_units::Cycles;
 
@@ -339,13 +340,19 @@ pub(crate) fn measure_with(
         let message = format!("it printed ok, but ended with {ending_text}");
         return Err(check(message, "`{again}` shows the same run"));
     }
-    let facts = match verdict {
+    let mut facts = match verdict {
         Verdict::Ok(facts) => facts,
         Verdict::Declined(reason) => return Ok((Measured::declined(reason), Spans::new())),
     };
     check_sample_count(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
+    if let Some(clock) = ignored_clock(&session.machine) {
+        facts.insert(SELECTED_CLOCK_FACT.to_owned(), clock.0.to_string());
+    }
+    if scenario.has_too_many_lone_ends(unpaired.ends) {
+        facts.insert(LONE_ENDS_FACT.to_owned(), unpaired.ends.to_string());
+    }
     let (masked, ran) = (session.machine.longest_masked(), session.machine.cycles());
     Ok((
         Measured {

@@ -51,6 +51,8 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub struct Pairing {
     open: Option<Moment>,
+    /// Whether the open span has been forgotten, so that its end is still to come.
+    forgotten: bool,
     samples: Samples,
     executed: Samples,
     unpaired: Unpaired,
@@ -64,13 +66,15 @@ impl Pairing {
         match edge {
             Edge::Begin => {
                 self.begins += 1;
+                self.forgotten = false;
                 self.unpaired.restarted += u64::from(self.open.replace(at).is_some());
                 None
             }
             Edge::End => {
                 self.ends += 1;
+                let forgotten = std::mem::take(&mut self.forgotten);
                 let Some(begin) = self.open.take() else {
-                    self.unpaired.ends += 1;
+                    self.unpaired.ends += u64::from(!forgotten);
                     return None;
                 };
                 let ticks = at.ticks.saturating_sub(begin.ticks);
@@ -84,9 +88,10 @@ impl Pairing {
         }
     }
 
-    /// Drops the open span, if any, because something has spoilt it.
+    /// Drops the open span, if any, because something has spoilt it. Its end is not one without a begin.
     pub fn forget_open(&mut self) -> bool {
         let was_open = self.open.take().is_some();
+        self.forgotten |= was_open;
         self.unpaired.restarted += u64::from(was_open);
         was_open
     }

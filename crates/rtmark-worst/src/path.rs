@@ -110,6 +110,18 @@ pub enum PathError {
         /// The contents of its vector.
         vector: u32,
     },
+    /// The priority has bits that the core does not implement, so that the interrupt would get another one.
+    #[error(
+        "interrupt {interrupt} cannot have priority {asked:#04x}: its register would hold {held:#04x}"
+    )]
+    UnheldPriority {
+        /// The interrupt.
+        interrupt: Irq,
+        /// The requested priority.
+        asked: u8,
+        /// The contents of the register after that has been written.
+        held: u8,
+    },
     /// The program sets another priority for the interrupt than the question assumes.
     #[error(
         "interrupt {interrupt} was requested with priority {asked:#04x}, but the program sets {found:#04x}"
@@ -188,8 +200,8 @@ impl Path {
     /// where it is when the first window begins.
     ///
     /// # Errors
-    /// When the soc does not have the interrupt, it has no handler, the program sets another priority,
-    /// or there is no window.
+    /// When the soc does not have the interrupt or cannot hold its priority, it has no handler, the program
+    /// sets another priority, or there is no window.
     pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
         let asked = [Some((question.interrupt, question.priority))]
             .into_iter()
@@ -199,6 +211,10 @@ impl Path {
             if !start.arm_interrupt(interrupt, priority) {
                 let last = start.soc().interrupts.saturating_sub(1);
                 return Err(PathError::NoInterrupt { interrupt, last });
+            }
+            let held = start.interrupt_priority(interrupt);
+            if held != priority {
+                return Err(PathError::UnheldPriority { interrupt, asked: priority, held });
             }
         }
         let mut there = start.clone();

@@ -250,6 +250,41 @@ fn csv_has_one_line_for_each_answer() {
 }
 
 #[test]
+fn a_version_of_several_lines_leaves_the_csv_one_line_for_each_answer() {
+    let mut hostile = series("freertos", "thread.yield", &[240; 3]);
+    hostile.key.version = "1\n2\u{202e}\u{1b}[2J".into();
+    let text = rtmark_report::csv(&[Answer::Measured(Box::new(hostile))]).expect("a table");
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.contains(",1 2\\u{202e}\\u{1b}[2J,"), "{text}");
+}
+
+#[test]
+fn probes_that_are_no_samples_are_noted() {
+    let noted = |restarted, ends| {
+        let mut unpaired = series("freertos", "thread.yield", &[240; 3]);
+        unpaired.unpaired = Unpaired { restarted, ends: 9, open: 1 };
+        let ends = Some(ends).filter(|ends| *ends > 0);
+        unpaired.facts.extend(ends.map(|ends: u64| ("~lone_ends".into(), ends.to_string())));
+        let answers = [Answer::Measured(Box::new(unpaired))];
+        let texts = [rtmark_report::table(&answers, 200), rtmark_report::markdown(&answers)];
+        texts.map(|text| plain(&text).split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let expect = |(restarted, ends), note: &str| {
+        for text in noted(restarted, ends) {
+            assert!(text.contains(note), "no `{note}` in {text}");
+        }
+    };
+    expect((0, 1), "thread.yield: 1 span ended without a begin, and was not counted.");
+    expect((0, 7), "thread.yield: 7 spans ended without a begin, and were not counted.");
+    expect(
+        (1, 2),
+        "1 span was restarted before the end, and not counted; 2 spans ended without a begin,",
+    );
+    // Ends that the scenario allows, and a run that ends within a span.
+    assert!(noted(0, 0).iter().all(|text| !text.contains("counted")));
+}
+
+#[test]
 fn json_matches_the_published_schema() {
     let text = rtmark_report::json("rtmark 0.1.0", &answers()).expect("rendered");
     let document: rtmark_model::Document = serde_json::from_str(&text).expect("reads back");

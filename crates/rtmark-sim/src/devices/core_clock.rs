@@ -240,6 +240,12 @@ impl Devices {
         &self.clock.history
     }
 
+    /// Returns the frequency that a tree gives for the clock registers as they are, whether or not the core's
+    /// clock follows them.
+    pub fn selected_clock(&self, tree: &ClockTree) -> Option<Hertz> {
+        tree.core_clock(&|address| held(&self.attached, address)).ok()
+    }
+
     /// Returns why the core's clock is not known, if it is not.
     pub fn unknown_clock(&self) -> Option<&UnknownClock> {
         self.clock.unknown.as_deref()

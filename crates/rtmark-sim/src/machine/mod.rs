@@ -18,7 +18,7 @@ mod trial;
 pub use self::line::{UnknownPin, UnknownUart};
 pub use self::observer::{LandmarkObserver, Observer};
 
-use rtmark_units::{Cycles, Instructions};
+use rtmark_units::{Cycles, Hertz, Instructions};
 
 use crate::armr::CortexR5;
 use crate::debug::{Controlled, CoreModel, Elapsed, Trials};
@@ -262,6 +262,13 @@ impl Machine {
     /// There is one, the soc's, unless [`Soc::clock_control`] says that the clock follows the registers.
     pub fn clock_history(&self) -> &ClockHistory {
         on!(&self.core, core => core.state.devices().clock_history())
+    }
+
+    /// Returns the frequency that the clock registers select for the core, whether or not its clock follows
+    /// them ([`Soc::clock_control`]). `None` if the soc has no clock tree, or they select no known one.
+    pub fn selected_clock(&self) -> Option<Hertz> {
+        let tree = self.soc().clock_tree.as_ref()?;
+        on!(&self.core, core => core.state.devices().selected_clock(tree))
     }
 
     /// Returns why the clock registers do not say how fast the core runs, if they do not.

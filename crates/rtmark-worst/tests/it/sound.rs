@@ -381,6 +381,9 @@ fn priorities_that_the_program_changes_are_rejected() {
     let refused = ask(LESS_URGENT);
     let expected = PathError::Priority { interrupt: 1.into(), asked: LESS_URGENT, found: PRIORITY };
     assert_eq!(refused.expect_err("overruled").to_string(), expected.to_string());
-    // Bits that the soc does not implement make no difference.
-    ask(PRIORITY | 1).expect("the same priority");
+    // With bits that the soc does not implement, findings would name a priority that no register held.
+    let (interrupt, asked) = (1.into(), PRIORITY | 1);
+    let expected = PathError::UnheldPriority { interrupt, asked, held: PRIORITY };
+    assert_eq!(ask(asked).expect_err("not held").to_string(), expected.to_string());
+    ask(PRIORITY).expect("the same priority");
 }

@@ -76,6 +76,8 @@ enum Format {
 const SCHEMA_VERSION: u32 = 1;
 /// How many call sites of a function are shown, and how many stretches in which interrupts are held back.
 const SHOWN: usize = 3;
+/// The longest name in a column of the table, in characters; longer ones have a line of their own.
+const WIDEST: usize = 48;
 /// How many inlined functions are shown.
 const INLINED: usize = 8;
 
@@ -367,7 +369,8 @@ fn text(run: &CallRun) -> String {
 
 fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
     let width = |one: &CalledFunction| one.row_label(called).chars().count();
-    let width = called.iter().map(width).max().unwrap_or(0).clamp(8, 48);
+    let fitting = called.iter().map(width).filter(|width| *width <= WIDEST);
+    let width = fitting.max().unwrap_or(0).max("function".len());
     let _ = writeln!(
         text,
         "{:width$}  {:9}  {:8}  {:>7} {:>5} {:>8} {:>8} {:>8} {:>10} {:>7}",
@@ -383,12 +386,15 @@ fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
             },
         );
         let (from, and) = (origin(one.from), outcome(one.outcome));
+        let mut label = one.row_label(called);
+        if label.chars().count() > WIDEST {
+            let _ = writeln!(text, "{label}");
+            label.clear();
+        }
         let _ = writeln!(
             text,
-            "{:width$}  {from:9}  {and:8}  {:>7} {:>5} {figures}",
-            one.row_label(called),
-            one.calls,
-            one.hit
+            "{label:width$}  {from:9}  {and:8}  {:>7} {:>5} {figures}",
+            one.calls, one.hit
         );
         for Site { place, calls, .. } in one.sites.iter().take(SHOWN) {
             let _ = writeln!(text, "  {calls:>7} ×  {place}");
@@ -446,6 +452,34 @@ fn csv(runs: &[CallRun]) -> Result<String, std::io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn called(function: &str) -> CalledFunction {
+        CalledFunction {
+            function: function.to_owned(),
+            symbol: function.to_owned(),
+            from: Origin::Thread,
+            outcome: Outcome::Returned,
+            calls: 3,
+            hit: 1,
+            cycles: Some(rtmark_calls::Cycles { min: 5, median: 6, max: 7, total: 12 }),
+            longest_began: None,
+            sites: Vec::new(),
+            namesakes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_name_of_any_length_leaves_the_columns_where_they_are() {
+        let long = "embassy_executor::raw::".repeat(9);
+        for names in [["xQueueGenericSend", long.as_str()], ["x", &long], [&long, &long]] {
+            let mut text = String::new();
+            table(&names.map(called), 1000, &mut text);
+            let ends: Vec<_> = text.lines().filter_map(|line| line.find("thread")).collect();
+            let head = text.lines().next().and_then(|line| line.find("from"));
+            assert_eq!(ends, [head; 2].map(|at| at.expect("a head")), "{text}");
+            assert!(names.iter().all(|name| text.contains(*name)), "{text}");
+        }
+    }
 
     #[test]
     fn the_published_schema_is_current() {

@@ -16,16 +16,16 @@ pub fn parse(text: &str) -> Result<Hertz, String> {
     let lower = text.trim().to_lowercase();
     let (number, scale) = match lower.strip_suffix("hz") {
         None => (lower.as_str(), 1.0),
-        Some(rest) => match rest.strip_suffix(['m', 'k']) {
-            Some(number) if rest.ends_with('m') => (number, 1e6),
-            Some(number) => (number, 1e3),
-            None => (rest, 1.0),
-        },
+        Some(rest) => [('g', 1e9), ('m', 1e6), ('k', 1e3)]
+            .into_iter()
+            .find_map(|(prefix, scale)| Some((rest.strip_suffix(prefix)?, scale)))
+            .unwrap_or((rest, 1.0)),
     };
     let hertz = number.trim().parse::<f64>().ok().map(|number| (number * scale).round());
     let fits = |hertz: &f64| (1.0..=f64::from(u32::MAX)).contains(hertz);
     hertz.filter(fits).map(|hertz| Hertz(hertz as u32)).ok_or_else(|| {
-        "expected a clock such as 168MHz, 32.768kHz or 48000000, of up to 4294967295 Hz".to_owned()
+        "expected a clock such as 168MHz, 32.768kHz, 1GHz or 48000000, of up to 4294967295 Hz"
+            .to_owned()
     })
 }
 
@@ -101,10 +101,12 @@ mod tests {
             ("32.768 kHz", 32_768),
             ("48000000", 48_000_000),
             ("10hz", 10),
+            ("1GHz", 1_000_000_000),
+            ("1.008 GHz", 1_008_000_000),
         ] {
             assert_eq!(parse(text), Ok(Hertz(hertz)), "{text}");
         }
-        for bad in ["", "0", "fast", "5GHz", "-1", "1e400MHz"] {
+        for bad in ["", "0", "fast", "5GHz", "1GMHz", "ghz", "-1", "1e400MHz"] {
             parse(bad).expect_err(bad);
         }
     }

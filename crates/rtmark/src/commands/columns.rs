@@ -1,8 +1,8 @@
 //! `--image NAME=FILE` of `rtmark run` and others: columns from images that rtmark did not build.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -45,11 +45,10 @@ impl Images {
         simulated(platforms).try_for_each(|soc| self.check(soc))?;
         let mut names = BTreeSet::new();
         let read = |given: &OsString| {
-            let text = given.to_string_lossy();
             let refuse =
                 |message: String, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
-            let Some((name, path)) = text.split_once('=') else {
-                let message = format!("--image {text}: the name is missing");
+            let Some((name, path)) = named(given) else {
+                let message = format!("--image {}: the name is missing", given.display());
                 return refuse(
                     message,
                     "put the column's name before the file, as in zephyr=lat.elf",
@@ -59,7 +58,7 @@ impl Images {
                 let message = format!("--image: the name {name} is given twice");
                 return refuse(message, "give each image a different name");
             }
-            let image = ForeignImage::read(name, Path::new(path));
+            let image = ForeignImage::read(&name, &path);
             let timed = |image: ForeignImage| self.clock.of(image);
             image.map(timed).map_err(|error| {
                 let hint = match &error {
@@ -73,6 +72,24 @@ impl Images {
             })
         };
         self.image.iter().map(read).collect()
+    }
+}
+
+/// Splits `NAME=FILE`. The file's name need not be UTF-8 where the operating system allows that.
+fn named(given: &OsStr) -> Option<(String, PathBuf)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let bytes = given.as_bytes();
+        let at = bytes.iter().position(|byte| *byte == b'=')?;
+        let name = String::from_utf8_lossy(&bytes[..at]).into_owned();
+        Some((name, PathBuf::from(OsStr::from_bytes(&bytes[at + 1..]))))
+    }
+    #[cfg(not(unix))]
+    {
+        let (name, path) = given.to_str()?.split_once('=')?;
+        Some((name.to_owned(), PathBuf::from(path)))
     }
 }
 

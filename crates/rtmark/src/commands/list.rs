@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::Kernel;
 use rtmark_model::Catalogue;
+use rtmark_report::one_line;
 use rtmark_runner::{BoardFile, MachineFile, socs};
 use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
@@ -262,19 +263,22 @@ fn cores() -> Vec<Entry> {
     CoreKind::ALL.iter().map(entry).collect()
 }
 
-/// Formats names and descriptions, folding lines that are wider than `width`.
+/// Formats names and descriptions, folding lines that are wider than `width`. Descriptions of kernels and
+/// scenarios may be somebody's own, so they may not break lines or control a terminal.
 fn table(entries: &[Entry], detailed: bool, width: usize) -> String {
     let widest = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
     let line = |entry: &Entry| {
         let mut text = String::new();
         let mut name = entry.id.as_str();
-        for part in rtmark_report::lines(&entry.description, width.saturating_sub(widest + 2)) {
+        let description = one_line(&entry.description);
+        for part in rtmark_report::lines(&description, width.saturating_sub(widest + 2)) {
             let _ = writeln!(text, "{name:widest$}  {part}");
             name = "";
         }
         for detail in entry.details.iter().filter(|_| detailed) {
             let room = width.saturating_sub(widest + 6);
-            for (index, part) in rtmark_report::lines(detail, room).into_iter().enumerate() {
+            let detail = one_line(detail);
+            for (index, part) in rtmark_report::lines(&detail, room).into_iter().enumerate() {
                 let indent = if index == 0 { "" } else { "  " };
                 let _ = writeln!(text, "{:widest$}    {indent}{part}", "");
             }

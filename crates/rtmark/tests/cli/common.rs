@@ -46,10 +46,23 @@ pub const ADD_ONE: &[u16] = &[0x3001, 0x4770];
 pub const LOCKUP: &[u16] =
     &[0x200E, 0x0700, 0x21ED, 0x0209, 0x1840, 0x2101, 0x07C9, 0x6041, 0xE7FE];
 
+/// Stores a word at an address, then goes on behind itself: `ldr r0, =address; ldr r1, =word; str r1, [r0]`.
+pub fn storing(address: u32, word: u32) -> Vec<u16> {
+    let literals = [address, word].into_iter().flat_map(|word| [word as u16, (word >> 16) as u16]);
+    [0x4801, 0x4902, 0x6001, 0xE003].into_iter().chain(literals).collect()
+}
+
 /// A program that prints a line and ends: instructions, then what they refer to.
 pub fn printing(line: &str, success: bool) -> Vec<u16> {
+    printing_after(&[], line, success)
+}
+
+/// A program that begins with this code, whole words of it, prints a line and ends.
+pub fn printing_after(begin: &[u16], line: &str, success: bool) -> Vec<u16> {
+    let text_at = START + 2 * begin.len() as u32 + 0x1C;
     let status: u32 = if success { 0x20026 } else { 0x20023 };
-    let mut code = vec![
+    let mut code = begin.to_vec();
+    code.extend([
         0x2004, // movs r0, #4: SYS_WRITE0
         0x4904, // ldr r1, =line
         0xBEAB, // bkpt 0xab
@@ -58,8 +71,8 @@ pub fn printing(line: &str, success: bool) -> Vec<u16> {
         0xBEAB, // bkpt 0xab
         0xE7FE, // b .
         0x46C0, 0x46C0, 0x46C0,
-    ];
-    for word in [START + 0x1C, status] {
+    ]);
+    for word in [text_at, status] {
         code.extend([word as u16, (word >> 16) as u16]);
     }
     let text = [line.as_bytes(), b"\n\0\0"].concat();

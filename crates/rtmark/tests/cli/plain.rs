@@ -27,6 +27,34 @@ fn lists_show_available_items() {
     assert_eq!(here(&["list", "nothing"]).code, 2);
 }
 
+/// What a kernel of one's own is called may not break lines or control a terminal.
+#[test]
+fn lists_show_hostile_texts_in_one_line() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let folder = home.path().join("ours");
+    std::fs::create_dir_all(&folder).expect("made");
+    let hostile = "x\\ny\\u202ez\\u001b[2J";
+    let kernel = format!(
+        "id = \"ours\"\nname = \"{hostile}\"\nversion = \"1\"\nlicense = \"MIT\"\nsource = \"here\"\n\
+         language = \"C\"\nbuild = \"make\"\nimages = [\"a\"]\ncores = [\"cortex-m0plus\"]\n"
+    );
+    let scenarios = format!(
+        "[[scenario]]\nid = \"a.one\"\nanswers = \"{hostile}\"\nfrom = \"{hostile}\"\nto = \"y\"\n\
+         switches = 0\nsamples = 1\n"
+    );
+    std::fs::write(folder.join("kernel.toml"), kernel).expect("writable");
+    std::fs::write(folder.join("scenarios.toml"), scenarios).expect("writable");
+    let list = |what: &str| run_rtmark(home.path(), &["list", what, "-v", "--own", "ours"]);
+    let [kernels, scenarios] = ["kernels", "scenarios"].map(list);
+    for (shown, begin) in [(kernels, "ours"), (scenarios, "a.one")] {
+        let mut lines = shown.stdout.lines();
+        let line = lines.find(|line| line.split(' ').next() == Some(begin));
+        let line = line.unwrap_or_else(|| panic!("{shown:#?}"));
+        assert!(line.contains(r"x y\u{202e}z\u{1b}[2J"), "{line}");
+        assert!(!shown.stdout.contains(['\u{202e}', '\u{1b}']), "{shown:#?}");
+    }
+}
+
 #[test]
 fn socs_state_the_basis_of_their_timing() {
     let socs = here(&["list", "socs", "-v"]).stdout;

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    BAD_LOAD, CommandResult, EXIT, Elf, LOOP, Probe, SLEEP, START, printing, rtmark, run_rtmark,
+    BAD_LOAD, CommandResult, EXIT, Elf, LOOP, Probe, SLEEP, START, printing, printing_after,
+    rtmark, run_rtmark, storing,
 };
 
 /// A firmware tree with one kernel and one soc in a scratch folder.
@@ -337,6 +338,73 @@ fn profiles_are_separate_columns_and_series() {
     tree.run(&["--set", "asserts=perhaps"]).assert_error(2, &["asserts wants `on` or `off`"]);
     tree.run(&["--set", "speed=9"]).assert_error(2, &["`speed=9` names no setting"]);
     tree.run(&["--set", "trace=on"]).assert_error(4, &["product+trace=on", "`switches`"]);
+}
+
+/// Times of one's own firmware are at the soc's clock, whatever it writes to the clock registers. Where that
+/// is another one, every output says so.
+#[test]
+fn a_clock_that_firmware_sets_is_said_beside_times_of_another() {
+    let tree = Tree::new();
+    // RCC_CR of the STM32C031: half of the 48 MHz, and then the 48 MHz that the soc's file says.
+    for (value, other) in [(0xD00, Some("24000000")), (0x500, None)] {
+        let code = printing_after(&storing(0x4002_1000, value), "a.one ok", true);
+        tree.image(&code, PROBES);
+        let show = |format: &str| tree.run(&["-s", "a.one", "--format", format]).stdout;
+        let notes = [show("table"), show("md")]
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\", ""));
+        for text in notes {
+            let note = "k sets the core's clock to 24 MHz by its registers, but times are at the soc's 48 MHz";
+            assert_eq!(text.contains(note), other.is_some(), "{text}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&show("json")).expect("JSON");
+        assert_eq!(json["answers"][0]["facts"]["~selected_clock_hz"].as_str(), other, "{json}");
+        let csv = show("csv");
+        let column = csv.lines().map(|line| line.rsplit(',').next().expect("a column"));
+        let expected = ["selected_clock_hz", other.unwrap_or("")];
+        assert_eq!(column.collect::<Vec<_>>(), expected, "{csv}");
+        let path = tree.path("firmware/k/a.elf").display().to_string();
+        let sim = run_rtmark(&tree.path(""), &["sim", &path, "--soc", "stm32c031"]);
+        assert_eq!(sim.stderr.contains("--clock 24MHz"), other.is_some(), "{sim:#?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_image_may_have_a_name_that_is_not_utf8() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let tree = Tree::new();
+    let name = OsStr::from_bytes(b"caf\xe9=1.elf");
+    let elf = Elf { code: &printing("a.one ok", true), probes: PROBES, ..Elf::default() };
+    elf.write(&tree.path("").join(name));
+    let mut image = OsString::from("app=");
+    image.push(name);
+    let mut command = rtmark(&tree.path(""));
+    command.args(["run", "--catalogue", "catalogue", "--soc", "stm32c031", "-s", "a.one"]);
+    let result: CommandResult = command.arg("--image").arg(image).output().expect("runs").into();
+    assert!(result.code == 0 && result.stdout.contains("app"), "{result:#?}");
+    command.arg(OsStr::from_bytes(b"\xff.elf"));
+    let result: CommandResult = command.output().expect("runs").into();
+    result.assert_error(2, &["the name is missing"]);
+}
+
+#[test]
+fn ends_of_spans_without_a_begin_are_noted() {
+    let tree = Tree::new();
+    let probes =
+        [(5, 0, "a.one"), (2, START, "a.one"), (1, START + 2, "a.one"), (2, START + 6, "a.one")];
+    tree.image(&printing("a.one ok", true), &probes);
+    let catalogue = tree.path("catalogue/a.toml");
+    let text = std::fs::read_to_string(&catalogue).expect("there");
+    for (allowed, noted) in [("0", true), ("1", false)] {
+        let limited = text.replace("samples = 1", &format!("samples = 1\nlone_ends = {allowed}"));
+        std::fs::write(&catalogue, limited).expect("writable");
+        let result = tree.run(&["--scenario", "a.one", "--fresh"]);
+        let said = result.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let note = "k a.one: 1 span ended without a begin, and was not counted.";
+        assert_eq!(said.contains(note), noted, "{result:#?}");
+    }
 }
 
 #[test]

@@ -383,6 +383,9 @@ fn impossible_searches_are_rejected() {
     image(folder);
     worst(folder, &["--interrupt", "99"]).assert_error(2, &["interrupts 0 to 31", "99"]);
     worst(folder, &["--interrupt", "5"]).assert_error(2, &["no handler", "0xbf00bf00"]);
+    // Of two bits, a level in the lower ones leaves nothing: the most urgent priority.
+    worst(folder, &["--priority", "1"]).assert_error(2, &["hold 0x00", "level 1 is 0x40"]);
+    worst(folder, &["--priority", "0xff"]).assert_error(2, &["upper 2 of 8 bits: give 0xc0"]);
     for (wrong, word) in [(["--window", "9:5"], "two cycles"), (["--partition", "3/2"], "2/8")] {
         let result = worst(folder, &wrong);
         assert!(result.code == 2 && result.stderr.contains(word), "{result:#?}");

@@ -82,16 +82,27 @@ pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a time, such as 100ms, 2s or 50us");
     let unit = text.find(|it: char| !it.is_ascii_digit() && it != '_').ok_or_else(wrong)?;
     let (count, unit) = text.split_at(unit);
-    let count = number(count).map_err(|_| wrong())?;
-    let of = |nanoseconds: u64| count.checked_mul(nanoseconds).map(Duration::from_nanos);
-    let time = match unit {
-        "s" => of(1_000_000_000),
-        "ms" => of(1_000_000),
-        "us" | "µs" => of(1_000),
-        "ns" => of(1),
+    let nanoseconds = match unit {
+        "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" | "µs" => 1_000,
+        "ns" => 1,
         _ => return Err(wrong()),
     };
-    time.filter(|time| !time.is_zero()).ok_or_else(wrong)
+    let digits = count.replace('_', "");
+    if digits.is_empty() {
+        return Err(wrong());
+    }
+    // Digits alone fail to parse only if there are too many of them.
+    let time = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(nanoseconds));
+    match time {
+        Some(0) => Err(format!("`{text}` is no time at all: give a longer one, such as 50us")),
+        Some(time) => Ok(Duration::from_nanos(time)),
+        None => Err(format!(
+            "`{text}` is too long: the longest time is {}s, 584 years",
+            u64::MAX / 1_000_000_000
+        )),
+    }
 }
 
 /// Parses a number of up to 32 bits.
@@ -287,6 +298,23 @@ mod tests {
         assert!(signed_word("-2147483649").is_err() && signed_word("--1").is_err());
         assert_eq!((cycles("1_000"), cycles("0x3E8")), (Ok(1000), Ok(1000)));
         assert!(cycles("0").is_err() && cycles("0x0").is_err() && cycles("+1").is_err());
+    }
+
+    #[test]
+    fn times_parse_with_their_unit() {
+        for (text, nanoseconds) in
+            [("800ns", 800), ("1_000us", 1_000_000), ("2µs", 2_000), ("3ms", 3_000_000)]
+        {
+            assert_eq!(time(text), Ok(Duration::from_nanos(nanoseconds)), "{text}");
+        }
+        for bad in ["", "s", "_s", "5", "-1s", "1.5s", "0x10s", "1h", "1 s"] {
+            assert!(time(bad).is_err_and(|error| error.contains("not a time")), "{bad}");
+        }
+        assert!(time("0ms").is_err_and(|error| error.contains("longer one")));
+        for long in ["99999999999s", "18446744074s", "99999999999999999999999ns"] {
+            assert!(time(long).is_err_and(|error| error.contains("18446744073s")), "{long}");
+        }
+        assert!(time("18446744073s").is_ok());
     }
 
     #[test]

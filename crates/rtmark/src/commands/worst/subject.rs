@@ -221,7 +221,7 @@ impl Subject {
                 distance: second.distance,
             }),
         };
-        // Unless a priority is given, use the one that the program sets.
+        // Unless a priority is given, use the one that the program sets, as the register holds it.
         let adopt = |question: &mut Question, interrupt, found| match &mut question.second {
             Some(second) if second.interrupt == interrupt => {
                 second.priority = found;
@@ -232,11 +232,14 @@ impl Subject {
                 options.priority.is_none() && !options.above
             }
         };
-        for _ in 0..=usize::from(question.second.is_some()) {
+        for _ in 0..=2 * usize::from(question.second.is_some()) + 1 {
             let result = Path::new(start.clone(), question.clone());
             match result {
                 Err(PathError::Priority { interrupt, found, .. })
                     if adopt(&mut question, interrupt, found) => {}
+                Err(PathError::UnheldPriority { interrupt, held, .. })
+                    if adopt(&mut question, interrupt, held)
+                        || options.above && interrupt == options.interrupt => {}
                 other => return Ok((self.or_hint(other)?, held)),
             }
         }
@@ -252,10 +255,25 @@ impl Subject {
                     "use the priority that the program sets: --priority {found:#04x}, or --second-priority for \
                      the second interrupt"
                 ),
+                PathError::UnheldPriority { asked, held, .. } => self.priority_hint(*asked, *held),
                 _ => self.interrupts_hint(),
             };
             unfit(self, Exit::Usage, error, &hint)
         })
+    }
+
+    /// Returns a hint for a priority that the soc cannot hold: often a level, which belongs in the upper bits.
+    fn priority_hint(&self, asked: u8, held: u8) -> String {
+        let bits = self.soc.soc.priority_bits;
+        if bits == 0 {
+            return "its interrupts have no priorities: leave the option out".to_owned();
+        }
+        let level = u32::from(asked) << (8 - bits.min(8));
+        let meant = match u8::try_from(level) {
+            Ok(level) if level != held => format!(" (level {asked} is {level:#04x})"),
+            _ => String::new(),
+        };
+        format!("{} has the upper {bits} of 8 bits: give {held:#04x}{meant}", self.soc.soc.name)
     }
 
     /// Returns the most urgent priority that the program holds back by itself up to the end of the windows:
