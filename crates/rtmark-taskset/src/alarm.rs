@@ -48,6 +48,46 @@ struct RunnerTimes {
     handled: Vec<u64>,
 }
 
+impl RunnerTimes {
+    /// Reads the times off a run of `table` in which offsets count from cycle `start`. An undisturbed job
+    /// of the runner takes `quiet` cycles.
+    fn of(marks: &[(Mark, u64)], table: &Table, start: u64, quiet: u64) -> Self {
+        let (mut starts, mut longer, mut handled) = (Vec::new(), Vec::new(), Vec::new());
+        let mut jobs = vec![0; table.rows.len()];
+        // If nothing began or ended since the release, the path to the first instruction was
+        // direct.
+        let mut last = 0;
+        for &(mark, cycle) in marks.iter().filter(|(mark, _)| is_begin(*mark) || is_end(*mark)) {
+            if let Mark::Begin(task) = mark {
+                let released = table.release(&table.rows[task], jobs[task], start);
+                jobs[task] += 1;
+                if last <= released {
+                    starts.push((cycle.saturating_sub(released), table.due(released, start)));
+                }
+            }
+            last = cycle;
+        }
+        for run in jobs_of(marks, 0).into_iter().filter(|run| has_tick(run)) {
+            // The others' releases within this job; together they last until the last of them ends.
+            let due = |cycle: &u64| (run[0].1..run[run.len() - 1].1).contains(cycle);
+            let releases = table.rows[1..]
+                .iter()
+                .flat_map(|row| (0..TICKS).map(|job| table.release(row, job, start)).filter(due));
+            let releases: Vec<u64> = releases.collect();
+            let Some(first) = releases.iter().min() else { continue };
+            let last = run.iter().rev().find(|(mark, _)| matches!(mark, Mark::End(n) if *n > 0));
+            let within = last.map_or(0, |(_, cycle)| cycle.saturating_sub(*first));
+            let count = releases.len() as u64;
+            if count == 1 {
+                let done = spans(run, is_tick, |mark| mark == Mark::TickDone, |_| false);
+                handled.extend(done);
+            }
+            longer.push((length(run).saturating_sub(quiet + within), count));
+        }
+        Self { longer, starts, ends: spans(marks, is_end, is_begin, is_tick), handled }
+    }
+}
+
 impl Bench {
     /// Calibrates an image whose tasks are released by alarms.
     pub(crate) fn calibrate_alarm(&self, alarm: Alarm) -> Result<Calibration, SetError> {
@@ -185,51 +225,8 @@ impl Bench {
     /// Runs a table whose first row is the runner.
     fn runner_times(&self, alarm: Alarm, table: &Table) -> Result<RunnerTimes, SetError> {
         let marks = self.marks(table, TICKS, EventFilter::All)?;
-        let mut shown = RunnerTimes {
-            longer: Vec::new(),
-            starts: Vec::new(),
-            ends: Vec::new(),
-            handled: Vec::new(),
-        };
-        let mut jobs = vec![0; table.rows.len()];
-        // If nothing began or ended since the release, the path to the first instruction was
-        // direct.
-        let mut last = 0;
-        for &(mark, cycle) in marks.iter().filter(|(mark, _)| is_begin(*mark) || is_end(*mark)) {
-            if let Mark::Begin(task) = mark {
-                let released = table.release(&table.rows[task], jobs[task], alarm.start);
-                jobs[task] += 1;
-                if last <= released {
-                    let due = table.due(released, alarm.start);
-                    shown.starts.push((cycle.saturating_sub(released), due));
-                }
-            }
-            last = cycle;
-        }
-        shown.ends = spans(&marks, is_end, is_begin, is_tick);
-        let runs: Vec<&[(Mark, u64)]> = jobs_of(&marks, 0);
-        let others = |run: &[(Mark, u64)]| run.iter().any(|(mark, _)| is_tick(*mark));
-        let took = |run: &[(Mark, u64)]| run[run.len() - 1].1 - run[0].1;
-        let quiet = runs.iter().filter(|run| !others(run)).map(|run| took(run)).min();
-        let quiet = quiet.map_or_else(|| self.runner_alone(alarm, table), Ok)?;
-        for run in runs.into_iter().filter(|run| others(run)) {
-            // The others' releases within this job; together they last until the last of them ends.
-            let due = |cycle: &u64| (run[0].1..run[run.len() - 1].1).contains(cycle);
-            let releases = table.rows[1..].iter().flat_map(|row| {
-                (0..TICKS).map(|job| table.release(row, job, alarm.start)).filter(due)
-            });
-            let releases: Vec<u64> = releases.collect();
-            let Some(first) = releases.iter().min() else { continue };
-            let last = run.iter().rev().find(|(mark, _)| matches!(mark, Mark::End(n) if *n > 0));
-            let within = last.map_or(0, |(_, cycle)| cycle.saturating_sub(*first));
-            let count = releases.len() as u64;
-            if count == 1 {
-                let done = spans(run, is_tick, |mark| mark == Mark::TickDone, |_| false);
-                shown.handled.extend(done);
-            }
-            shown.longer.push((took(run).saturating_sub(quiet + within), count));
-        }
-        Ok(shown)
+        let quiet = quiet_run(&marks).map_or_else(|| self.runner_alone(alarm, table), Ok)?;
+        Ok(RunnerTimes::of(&marks, table, alarm.start, quiet))
     }
 
     /// Returns the length of the runner's job if no other task is ever released.
@@ -357,8 +354,7 @@ impl Bench {
         ))
     }
 
-    /// Returns by how much the runner's jobs were longer because of an interrupt within them, minus
-    /// the time of the task it woke; and how long that task took to begin.
+    /// Runs a table with an interrupt in some of the runner's jobs; see [`interrupted_jobs`].
     fn interrupted(
         &self,
         table: &Table,
@@ -366,23 +362,43 @@ impl Bench {
     ) -> Result<Vec<(u64, Option<u64>)>, SetError> {
         let marks = self.marks(table, TICKS, EventFilter::All)?;
         let quiet = self.runner_alone(alarm, table)?;
-        let mut found = Vec::new();
-        for run in jobs_of(&marks, 0) {
-            let at = |wanted: fn(Mark) -> bool| {
-                run.iter().find(|(mark, _)| wanted(*mark)).map(|(_, cycle)| *cycle)
-            };
-            let Some(pended) = at(|mark| matches!(mark, Mark::Pended(_))) else { continue };
-            if at(is_tick).is_some() {
-                continue;
-            }
-            let begun = at(|mark| matches!(mark, Mark::Begin(n) if n > 0));
-            let ended = at(|mark| matches!(mark, Mark::End(n) if n > 0));
-            let took = run[run.len() - 1].1 - run[0].1;
-            let within = ended.map_or(0, |ended| ended - pended);
-            found.push((took.saturating_sub(quiet + within), begun.map(|begun| begun - pended)));
-        }
-        Ok(found)
+        Ok(interrupted_jobs(&marks, quiet))
     }
+}
+
+/// Returns by how much each of the runner's jobs with an interrupt, but no tick, in it was longer than
+/// `quiet` and the time from that interrupt to the end of the task it woke; and how long that task took to
+/// begin.
+fn interrupted_jobs(marks: &[(Mark, u64)], quiet: u64) -> Vec<(u64, Option<u64>)> {
+    let mut found = Vec::new();
+    for run in jobs_of(marks, 0) {
+        let at = |wanted: fn(Mark) -> bool| {
+            run.iter().find(|(mark, _)| wanted(*mark)).map(|(_, cycle)| *cycle)
+        };
+        let Some(pended) = at(|mark| matches!(mark, Mark::Pended(_))) else { continue };
+        if has_tick(run) {
+            continue;
+        }
+        let begun = at(|mark| matches!(mark, Mark::Begin(n) if n > 0));
+        let ended = at(|mark| matches!(mark, Mark::End(n) if n > 0));
+        let within = ended.map_or(0, |ended| ended - pended);
+        found.push((length(run).saturating_sub(quiet + within), begun.map(|begun| begun - pended)));
+    }
+    found
+}
+
+/// Returns the length of the runner's shortest job without a tick in it, if there is one.
+fn quiet_run(marks: &[(Mark, u64)]) -> Option<u64> {
+    jobs_of(marks, 0).into_iter().filter(|run| !has_tick(run)).map(length).min()
+}
+
+fn has_tick(run: &[(Mark, u64)]) -> bool {
+    run.iter().any(|(mark, _)| is_tick(*mark))
+}
+
+/// Returns the cycles from a job's first mark to its last.
+fn length(run: &[(Mark, u64)]) -> u64 {
+    run[run.len() - 1].1 - run[0].1
 }
 
 /// Returns a tick of about [`TICK`] cycles that is a whole number of timer counts.
@@ -422,3 +438,6 @@ fn jobs_of(marks: &[(Mark, u64)], task: usize) -> Vec<&[(Mark, u64)]> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -195,11 +195,6 @@ impl Bench {
             let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
             ends.extend(spans(&marks, is_end, is_switched, is_tick));
         }
-        let rise = |seen: &[Extremes]| {
-            let pairs = seen.windows(2);
-            let rises = pairs.map(|pair| pair[1].worst.saturating_sub(pair[0].least));
-            rises.max().unwrap_or(0)
-        };
         let release = rise(&releases).max(rise(&wakes));
         let again = self.rerun(thousand, wakes[0].worst)?;
         let start = wakes[0].worst.saturating_sub(tick.least) + again;
@@ -327,25 +322,7 @@ impl Bench {
         let quiet = self.alone(&job)?;
         let beyond = |rows: Vec<Row>| -> Result<u64, SetError> {
             let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
-            let mut most = 0;
-            for (at, &(_, began)) in
-                marks.iter().enumerate().filter(|(_, (mark, _))| *mark == Mark::Begin(0))
-            {
-                let length = marks[at..].iter().position(|(mark, _)| *mark == Mark::End(0));
-                let Some(length) = length else { continue };
-                let within = &marks[at..=at + length];
-                let took = within[length].1 - began;
-                let ticks = within.iter().filter(|(mark, _)| is_tick(*mark)).count() as u64;
-                // From a tick until its end, or until the end of the task that it released.
-                let seen: u64 = if within.iter().any(|(mark, _)| is_begin_above(*mark)) {
-                    spans(within, is_tick, is_end, |_| false).iter().sum::<u64>()
-                        + spans(within, is_end, is_switched, is_tick).iter().sum::<u64>()
-                } else {
-                    spans(within, is_tick, |mark| mark == Mark::TickDone, |_| false).iter().sum()
-                };
-                most = most.max(took.saturating_sub(quiet + seen).div_ceil(ticks.max(1)));
-            }
-            Ok(most)
+            Ok(unseen(&marks, quiet))
         };
         let alone = row(1, 2 * JOB_TICKS, 0, &job);
         let reload = beyond(vec![alone.clone()])?;
@@ -413,6 +390,37 @@ impl Bench {
     }
 }
 
+/// Returns by how much one more of something made a span longer, at most: from the least span with fewer
+/// of it to the longest with more.
+fn rise(seen: &[Extremes]) -> u64 {
+    let rises = seen.windows(2).map(|pair| pair[1].worst.saturating_sub(pair[0].least));
+    rises.max().unwrap_or(0)
+}
+
+/// Returns by how much jobs of the first task were longer than `quiet` and what is seen of the ticks and
+/// tasks within them, per tick, at most.
+fn unseen(marks: &[(Mark, u64)], quiet: u64) -> u64 {
+    let mut most = 0;
+    for (at, &(_, began)) in
+        marks.iter().enumerate().filter(|(_, (mark, _))| *mark == Mark::Begin(0))
+    {
+        let length = marks[at..].iter().position(|(mark, _)| *mark == Mark::End(0));
+        let Some(length) = length else { continue };
+        let within = &marks[at..=at + length];
+        let took = within[length].1 - began;
+        let ticks = within.iter().filter(|(mark, _)| is_tick(*mark)).count() as u64;
+        // From a tick until its end, or until the end of the task that it released.
+        let seen: u64 = if within.iter().any(|(mark, _)| is_begin_above(*mark)) {
+            spans(within, is_tick, is_end, |_| false).iter().sum::<u64>()
+                + spans(within, is_end, is_switched, is_tick).iter().sum::<u64>()
+        } else {
+            spans(within, is_tick, |mark| mark == Mark::TickDone, |_| false).iter().sum()
+        };
+        most = most.max(took.saturating_sub(quiet + seen).div_ceil(ticks.max(1)));
+    }
+    most
+}
+
 pub(crate) fn is_begin(mark: Mark) -> bool {
     matches!(mark, Mark::Begin(_))
 }
@@ -432,3 +440,6 @@ pub(crate) fn is_tick(mark: Mark) -> bool {
 fn is_switched(mark: Mark) -> bool {
     mark == Mark::Switched
 }
+
+#[cfg(test)]
+mod tests;

@@ -469,3 +469,6 @@ impl Probes {
         })
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -145,3 +145,6 @@ impl Extremes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

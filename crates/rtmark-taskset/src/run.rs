@@ -494,3 +494,6 @@ fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<
     stretches.push(plain(free / pieces));
     stretches
 }
+
+#[cfg(test)]
+mod tests;

@@ -162,3 +162,6 @@ impl Bench {
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

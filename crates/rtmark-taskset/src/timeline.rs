@@ -157,3 +157,6 @@ impl State<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -361,3 +361,6 @@ fn first_task_jobs(marks: &[(Mark, u64)], quiet: u64) -> Vec<(u64, u64)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;
