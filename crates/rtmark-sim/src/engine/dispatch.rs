@@ -380,8 +380,14 @@ pub fn fused(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
     if first.kind != Kind::Plain || writes_sp(first) {
         return None;
     }
-    let both_frequent = || if writes_sp(second) { None } else { frequent(first, second) };
-    set_flags(first, second).or_else(both_frequent)
+    if let Some(fused) = set_flags(first, second) {
+        return Some(fused);
+    }
+    // The program of the page in a browser has to stay small.
+    if const { cfg!(target_family = "wasm") } || writes_sp(second) {
+        return None;
+    }
+    frequent(first, second)
 }
 
 macro_rules! frequent {
