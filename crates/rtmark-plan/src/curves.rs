@@ -124,7 +124,7 @@ impl Set {
 mod tests {
     use super::*;
     use crate::blocking::Protocol;
-    use crate::set::{Interrupt, Section};
+    use crate::set::{Interrupt, Queue, Section};
 
     fn set() -> Set {
         let section = Section { lock: 0, cycles: 600, inside: None };
@@ -159,6 +159,62 @@ mod tests {
         }
     }
 
+    /// What a part is, by hand: names, adjacent priorities, and work in which the first part keeps what its
+    /// sections need.
+    #[test]
+    fn a_divided_task_is_its_first_part_with_others_below_it() {
+        let parts = |set: &Set| -> Vec<(String, u32, u64)> {
+            set.tasks.iter().map(|it| (it.name.clone(), it.priority, it.work)).collect()
+        };
+        let of = |name: &str, priority, work| (name.to_owned(), priority, work);
+        let two = [
+            of("a", 6, 600),
+            of("a 2", 5, 400),
+            of("b", 2, 501),
+            of("b 2", 1, 500),
+            of("c", 4, 500),
+        ];
+        assert_eq!(parts(&set().divided(2)), two);
+        // 1001 in three parts are 335 and twice 333; 400 are left beside the section in a.
+        let three = set().divided(3);
+        assert_eq!(parts(&three)[..3], [of("a", 9, 600), of("a 2", 8, 200), of("a 3", 7, 200)]);
+        assert_eq!(parts(&three)[3..6], [of("b", 3, 335), of("b 2", 2, 333), of("b 3", 1, 333)]);
+        // What does not divide evenly goes to the first of the others.
+        let mut uneven = set();
+        uneven.tasks[0].work = 1_003;
+        assert_eq!(parts(&uneven.divided(3))[1..3], [of("a 2", 8, 202), of("a 3", 7, 201)]);
+    }
+
+    #[test]
+    fn sections_and_messages_stay_with_the_first_part_and_queues_are_left_out() {
+        let mut whole = set();
+        let queue = Queue { name: "q".into(), from: 0, to: 1, items: 9 };
+        whole.connect(queue).expect("room");
+        let divided = whole.divided(2);
+        let count = |at: usize| {
+            let task = &divided.tasks[at];
+            (task.sections.len(), task.sends, task.receives, task.looks)
+        };
+        let received = whole.tasks[1].receives;
+        assert_eq!([0, 1].map(count), [(1, 1, 0, 0), (0, 0, 0, 0)]);
+        assert_eq!([2, 3].map(count), [(0, 0, received, 1), (0, 0, 0, 0)]);
+        assert!(received > 0 && divided.queues.is_empty(), "their ends are other tasks now");
+    }
+
+    #[test]
+    fn a_part_has_at_least_a_cycle_of_work() {
+        let works = |work| -> Vec<u64> {
+            let tasks = vec![Task::new("a", 1, work, 1_000)];
+            let divided = Set { tasks, ..Set::default() }.divided(3);
+            divided.tasks.iter().map(|task| task.work).collect()
+        };
+        assert_eq!((works(3), works(2)), (vec![1, 1, 1], vec![2]));
+        // The section leaves no work for others.
+        let section = Section { lock: 0, cycles: 9, inside: None };
+        let tasks = vec![Task { sections: vec![section], ..Task::new("a", 1, 9, 1_000) }];
+        assert_eq!(Set { tasks, ..Set::default() }.divided(3).tasks.len(), 1);
+    }
+
     /// A kernel without costs breaks down at the same load however its work is divided; one with
     /// costs breaks down sooner with more tasks, and later with longer periods.
     #[test]
@@ -166,6 +222,9 @@ mod tests {
         let set = Set { interrupts: Vec::new(), tasks: set().tasks[..2].to_vec(), ..set() };
         let free = Curves::of(&set, &Model::ideal(Protocol::Ceiling), 64, &|_| Costs::zero());
         assert_eq!(free.by_tasks.len(), PARTS.len());
+        let paces = free.by_period.iter().map(|point| point.period_percent);
+        let paces: Vec<f64> = paces.collect();
+        assert_eq!(paces, [6.25, 12.5, 25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0]);
         for point in &free.by_period {
             let breakdown = point.breakdown_percent.expect("bounded");
             assert!((breakdown - 100.0).abs() < 1.0, "{point:?}: harmonic periods");
