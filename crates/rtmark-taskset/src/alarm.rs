@@ -7,7 +7,8 @@
 use rtmark_plan::{Cost, Costs, Figure, Order, Protocol};
 
 use crate::calibrate::{
-    Calibration, Extremes, SHORT, is_begin, is_end, is_tick, locked, nested, plain, row, spans,
+    Calibration, Extremes, SHORT, is_begin, is_end, is_tick, locked, loop_cycles, nested, plain,
+    row, spans,
 };
 use crate::image::{Alarm, Bench, InterruptSource, Row, SetError, Stretch, Table};
 use crate::run::{EventFilter, Mark};
@@ -91,18 +92,14 @@ impl RunnerTimes {
 impl Bench {
     /// Calibrates an image whose tasks are released by alarms.
     pub(crate) fn calibrate_alarm(&self, alarm: Alarm) -> Result<Calibration, SetError> {
-        let (few, many) = (1_000, 11_000);
         let (mut thousand, mut stretch, mut job) = (0, 0, 0);
         // Each task has its own code.
         for slot in 0..self.tasks() {
             let alone = |stretches: &[Stretch]| self.quiet_job(alarm, slot, stretches);
-            let (short, long) = (alone(&[plain(few)])?, alone(&[plain(many)])?);
-            let two = alone(&[plain(few), plain(few)])?;
-            let each = (long - short).div_ceil((many - few) / 1000);
-            let own = (two - short).saturating_sub(few * each / 1000) + 2;
+            let (each, own, around) = loop_cycles(alone)?;
             thousand = thousand.max(each);
             stretch = stretch.max(own);
-            job = job.max(short.saturating_sub(few * each / 1000 + own) + 2);
+            job = job.max(around);
         }
         let costs = self.alarm_costs(alarm)?;
         Ok(Calibration { thousand, stretch, job, costs })

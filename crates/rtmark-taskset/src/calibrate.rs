@@ -143,13 +143,7 @@ impl Bench {
         if self.order.takes_turns() {
             return self.calibrate_turns();
         }
-        let (few, many) = (1_000, 11_000);
-        let short = self.alone(&[plain(few)])?;
-        let long = self.alone(&[plain(many)])?;
-        let thousand = (long - short).div_ceil((many - few) / 1000);
-        let two = self.alone(&[plain(few), plain(few)])?;
-        let stretch = (two - short).saturating_sub(few * thousand / 1000) + 2;
-        let job = short.saturating_sub(few * thousand / 1000 + stretch) + 2;
+        let (thousand, stretch, job) = loop_cycles(|stretches| self.alone(stretches))?;
         let costs = self.costs(thousand)?;
         Ok(Calibration { thousand, stretch, job, costs })
     }
@@ -388,6 +382,24 @@ impl Bench {
         };
         Ok((both, to.with(back)))
     }
+}
+
+/// Returns the cycles of a thousand rounds, of a stretch around its rounds, and of a job around its stretches.
+/// `alone` returns the longest job of these stretches.
+///
+/// A job of many rounds and one of few differ in rounds alone; one of two stretches and one of a single
+/// stretch differ in a stretch. Both overheads are two cycles more than that.
+pub(crate) fn loop_cycles(
+    alone: impl Fn(&[Stretch]) -> Result<u64, SetError>,
+) -> Result<(u64, u64, u64), SetError> {
+    let (few, many) = (1_000, 11_000);
+    let (short, long) = (alone(&[plain(few)])?, alone(&[plain(many)])?);
+    let two = alone(&[plain(few), plain(few)])?;
+    let thousand = (long - short).div_ceil((many - few) / 1000);
+    let rounds = few * thousand / 1000;
+    let stretch = (two - short).saturating_sub(rounds) + 2;
+    let job = short.saturating_sub(rounds + stretch) + 2;
+    Ok((thousand, stretch, job))
 }
 
 /// Returns by how much one more of something made a span longer, at most: from the least span with fewer

@@ -8,7 +8,7 @@ use rtmark_plan::{Actor, Order, ReleasePlan, Set, SlicePlan, Timeline};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError, Stretch, Table};
-use crate::run::{EventFilter, Mark};
+use crate::run::{EventFilter, Mark, Witness};
 use crate::search::TaskResult;
 
 /// The state of a task at a moment.
@@ -52,41 +52,54 @@ impl Bench {
         let ticks = witness.ended.div_ceil(table.tick) + 1;
         let marks = self.marks(&table, ticks, EventFilter::Timeline)?;
         let start = self.start(&table, &marks)?;
-        let length = witness.ended - witness.released;
-        let from = witness.released.saturating_sub(length / 12);
-        let until = witness.ended + length / 40;
-        let mut state = State {
-            set,
-            order: self.order,
-            table: &table,
-            jobs: vec![Job::default(); table.rows.len()],
-            clock: false,
-            interrupts: vec![false; table.interrupts.len()],
-        };
-        let mut ran: Vec<SlicePlan> = Vec::new();
-        let mut before = 0;
-        for &(mark, cycle) in &marks {
-            let (begun, ended) = (before.max(from), cycle.min(until));
-            if let Some((who, lock)) = state.who().filter(|_| begun < ended) {
-                match ran.last_mut() {
-                    Some(last) if last.until == begun && last.who == who && last.lock == lock => {
-                        last.until = ended;
-                    }
-                    _ => ran.push(SlicePlan { who, from: begun, until: ended, lock }),
-                }
-            }
-            state.apply(mark);
-            before = cycle;
-        }
-        let mut releases = Vec::new();
-        for (task, row) in set.tasks.iter().zip(&table.rows) {
-            let all = (0..).map(|job| table.release(row, job, start));
-            let within = all.take_while(|at| *at < until).filter(|at| *at >= from);
-            releases.extend(within.map(|at| ReleasePlan { task: task.name.clone(), at }));
-        }
-        releases.sort_by_key(|release| release.at);
-        Ok(Some(Timeline { from, until, ran, releases }))
+        Ok(Some(timeline_of(set, self.order, &table, &marks, start, witness)))
     }
+}
+
+/// Reads off a run's marks what ran from slightly before a witness's release to its end; offsets count from
+/// cycle `start`.
+fn timeline_of(
+    set: &Set,
+    order: Order,
+    table: &Table,
+    marks: &[(Mark, u64)],
+    start: u64,
+    witness: Witness,
+) -> Timeline {
+    let length = witness.ended - witness.released;
+    let from = witness.released.saturating_sub(length / 12);
+    let until = witness.ended + length / 40;
+    let mut state = State {
+        set,
+        order,
+        table,
+        jobs: vec![Job::default(); table.rows.len()],
+        clock: false,
+        interrupts: vec![false; table.interrupts.len()],
+    };
+    let mut ran: Vec<SlicePlan> = Vec::new();
+    let mut before = 0;
+    for &(mark, cycle) in marks {
+        let (begun, ended) = (before.max(from), cycle.min(until));
+        if let Some((who, lock)) = state.who().filter(|_| begun < ended) {
+            match ran.last_mut() {
+                Some(last) if last.until == begun && last.who == who && last.lock == lock => {
+                    last.until = ended;
+                }
+                _ => ran.push(SlicePlan { who, from: begun, until: ended, lock }),
+            }
+        }
+        state.apply(mark);
+        before = cycle;
+    }
+    let mut releases = Vec::new();
+    for (task, row) in set.tasks.iter().zip(&table.rows) {
+        let all = (0..).map(|job| table.release(row, job, start));
+        let within = all.take_while(|at| *at < until).filter(|at| *at >= from);
+        releases.extend(within.map(|at| ReleasePlan { task: task.name.clone(), at }));
+    }
+    releases.sort_by_key(|release| release.at);
+    Timeline { from, until, ran, releases }
 }
 
 impl State<'_> {

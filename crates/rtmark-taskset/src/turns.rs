@@ -9,7 +9,7 @@ use rtmark_plan::{Cost, Costs, Figure, Order};
 
 use crate::alarm::NEVER;
 use crate::calibrate::{
-    Calibration, Extremes, SHORT, is_begin, is_end, is_tick, locked, plain, row, spans,
+    Calibration, Extremes, SHORT, is_begin, is_end, is_tick, locked, loop_cycles, plain, row, spans,
 };
 use crate::image::{Bench, InterruptSource, Row, SetError, Stretch, Table};
 use crate::run::{EventFilter, Mark};
@@ -55,20 +55,16 @@ struct TurnCosts {
 impl Bench {
     /// Calibrates an image whose tasks take turns and are released by ticks.
     pub(crate) fn calibrate_turns(&self) -> Result<Calibration, SetError> {
-        let (few, many) = (1_000, 11_000);
         let (mut thousand, mut stretch, mut job) = (0, 0, 0);
         // Each task has its own code.
         for slot in 0..self.tasks() {
             let alone = |stretches: &[Stretch]| -> Result<u64, SetError> {
                 Ok(self.alone_in(slot, stretches)?.worst)
             };
-            let (short, long) = (alone(&[plain(few)])?, alone(&[plain(many)])?);
-            let two = alone(&[plain(few), plain(few)])?;
-            let each = (long - short).div_ceil((many - few) / 1000);
-            let own = (two - short).saturating_sub(few * each / 1000) + 2;
+            let (each, own, around) = loop_cycles(alone)?;
             thousand = thousand.max(each);
             stretch = stretch.max(own);
-            job = job.max(short.saturating_sub(few * each / 1000 + own) + 2);
+            job = job.max(around);
         }
         let costs = self.turn_costs()?;
         Ok(Calibration { thousand, stretch, job, costs })

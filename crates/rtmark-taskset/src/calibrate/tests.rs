@@ -98,3 +98,25 @@ fn what_is_not_seen_of_ticks_is_what_a_job_took_longer() {
     // A job without a tick in it counts, too.
     assert_eq!(unseen(&[(Begin(0), 0), (End(0), 1_003)], 1_000), 3);
 }
+
+/// Six cycles a round, 30 around a stretch, 100 around a job.
+#[test]
+fn rounds_stretches_and_jobs_are_told_apart_by_three_jobs() {
+    let job = |around: u64| {
+        move |stretches: &[Stretch]| {
+            let rounds: u64 = stretches.iter().map(|it| it.rounds).sum();
+            Ok(around + stretches.len() as u64 * 30 + rounds * 6)
+        }
+    };
+    // Two cycles are added to a stretch, and what is left then for the job gets two more.
+    assert_eq!(loop_cycles(job(100)), Ok((6_000, 32, 100)));
+    assert_eq!(loop_cycles(job(0)), Ok((6_000, 32, 2)));
+    let late = |_: &[Stretch]| Err(SetError::NotObserved("a job"));
+    assert_eq!(loop_cycles(late), Err(SetError::NotObserved("a job")));
+    // One cycle more in ten thousand rounds: a thousand are rounded up.
+    let fine = |stretches: &[Stretch]| {
+        let rounds: u64 = stretches.iter().map(|it| it.rounds).sum();
+        Ok(130 + rounds * 6 + rounds / 11_000)
+    };
+    assert_eq!(loop_cycles(fine).map(|(thousand, ..)| thousand), Ok(6_001));
+}

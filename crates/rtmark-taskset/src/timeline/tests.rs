@@ -106,3 +106,65 @@ fn a_job_that_waits_for_a_lock_lets_its_holder_run() {
     let chain = [Begin(2), Take, Taken, Begin(1), Take, Taken, Begin(0), Take, Take];
     assert_eq!(of(&chain), task("c", Some("m")));
 }
+
+#[test]
+fn a_timeline_shows_what_ran_around_a_response_and_joins_what_continues() {
+    use Mark::{Switched, Tick};
+    let (set, mut table) = set_and_table();
+    // Offsets count from cycle 1000, a tick has 100 cycles: released at 1000, 1200, …; at 1300; at 2200.
+    for (row, (period, offset)) in table.rows.iter_mut().zip([(2, 0), (90, 3), (90, 12)]) {
+        (row.period, row.offset) = (period, offset);
+    }
+    let marks = [
+        (Begin(2), 900),
+        (Tick, 1_200),
+        (TickEntered, 1_210),
+        (TickDone, 1_230),
+        (Begin(0), 1_250),
+        (Take, 1_300),
+        (Taken, 1_320),
+        (Switched, 1_340),
+        (Give, 1_400),
+        (End(0), 1_440),
+        (End(2), 1_900),
+    ];
+    // A response of 240 cycles: 20 before it and 6 after it are shown.
+    let witness = Witness { job: 1, released: 1_200, ended: 1_440 };
+    let shown = timeline_of(&set, Order::Preemptive, &table, &marks, 1_000, witness);
+    assert_eq!((shown.from, shown.until), (1_180, 1_446));
+    let slices: Vec<_> = shown
+        .ran
+        .iter()
+        .map(|it| (it.from, it.until, it.who.clone(), it.lock.as_deref()))
+        .collect();
+    let task = |name: &str| Actor::Task(name.to_owned());
+    let by_hand = [
+        (1_180, 1_210, task("c"), None),
+        (1_210, 1_230, Actor::Clock, None),
+        (1_230, 1_250, task("c"), None),
+        (1_250, 1_320, task("a"), None),
+        (1_320, 1_400, task("a"), Some("l")),
+        (1_400, 1_440, task("a"), None),
+        (1_440, 1_446, task("c"), None),
+    ];
+    assert_eq!(slices, by_hand);
+    let releases: Vec<_> = shown.releases.iter().map(|it| (it.task.as_str(), it.at)).collect();
+    assert_eq!(releases, [("a", 1_200), ("b", 1_300), ("a", 1_400)]);
+}
+
+#[test]
+fn releases_at_the_first_cycle_of_a_timeline_are_in_it_and_those_at_its_end_are_not() {
+    let (set, mut table) = set_and_table();
+    (table.rows[1].offset, table.rows[2].offset) = (90, 90);
+    // Released every 100 cycles from 1000 on. With 120 cycles, 10 are shown before and 3 after.
+    let releases = |released: u64| {
+        let witness = Witness { job: 0, released, ended: released + 120 };
+        let shown = timeline_of(&set, Order::Preemptive, &table, &[], 1_000, witness);
+        assert_eq!(shown.ran, []);
+        shown.releases.iter().map(|it| it.at).collect::<Vec<_>>()
+    };
+    assert_eq!(releases(1_110), [1_100, 1_200], "from 1100 to 1233");
+    assert_eq!(releases(1_111), [1_200], "from 1101 to 1234");
+    assert_eq!(releases(1_077), [1_100], "from 1067 to 1200");
+    assert_eq!(releases(1_078), [1_100, 1_200], "from 1068 to 1201");
+}
