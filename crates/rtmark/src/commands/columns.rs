@@ -54,7 +54,7 @@ impl Images {
                     "put the column's name before the file, as in zephyr=lat.elf",
                 );
             };
-            if !names.insert(name.to_owned()) {
+            if !names.insert(name.clone()) {
                 let message = format!("--image: the name {name} is given twice");
                 return refuse(message, "give each image a different name");
             }

@@ -351,7 +351,7 @@ fn a_clock_that_firmware_sets_is_said_beside_times_of_another() {
         tree.image(&code, PROBES);
         let show = |format: &str| tree.run(&["-s", "a.one", "--format", format]).stdout;
         let notes = [show("table"), show("md")]
-            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\", ""));
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\\', ""));
         for text in notes {
             let note = "k sets the core's clock to 24 MHz by its registers, but times are at the soc's 48 MHz";
             assert_eq!(text.contains(note), other.is_some(), "{text}");
