@@ -287,8 +287,8 @@ fn clock_of(twins: &[(f64, f64)], stated: Option<(f64, Rounding)>) -> (Option<f6
 
 #[test]
 fn a_row_that_was_truncated_to_a_single_cycle_fits_its_clock() {
-    // A cycle of 48 MHz takes 20.8 ns; printed are 1 and 20.
-    let twins = [(240.0, 5000.0), (480.0, 10_000.0), (1.0, 20.0)];
+    // A cycle of 48 MHz takes 20.8 ns; printed are 1 and 20. Of 1.9 cycles and 39.6 ns, 1 and 39 are.
+    let twins = [(240.0, 5000.0), (480.0, 10_000.0), (1.0, 20.0), (1.0, 39.0)];
     assert_eq!(clock_of(&twins, None), (Some(48e6), vec![]));
     // A row without cycles or without nanoseconds says nothing of the clock.
     let twins = [(240.0, 5000.0), (0.0, 10_000.0), (480.0, 0.0), (0.0, 0.0)];
@@ -384,4 +384,18 @@ fn the_middle_row_is_that_of_rows_of_one_suite_which_took_time() {
     let mut both = vec![(other, 1.0); 9];
     both.extend([100.0, 100.0, 100.0, 5000.0].map(|mean| (one, mean)));
     assert_eq!(last(&both), []);
+}
+
+#[test]
+fn a_row_that_failed_says_nothing_of_the_clock_but_one_of_a_coarse_clock_does() {
+    let flagged = |kind, cycles: f64| {
+        let mut row = timed("a", cycles, 5000.0);
+        row.flag(kind, "x");
+        row
+    };
+    let clock = |rows| judged(rows, Section::default()).1.clock.map(|(clock, _)| clock);
+    let failed = flagged(FlagKind::Failed, 480.0);
+    assert_eq!(clock(vec![failed.clone(), failed.clone(), timed("b", 240.0, 5000.0)]), Some(48e6));
+    assert_eq!(clock(vec![failed]), None);
+    assert_eq!(clock(vec![flagged(FlagKind::CoarseClock, 240.0)]), Some(48e6));
 }
