@@ -41,8 +41,8 @@ fn after(order: Order, marks: &[Mark]) -> Option<(Actor, Option<String>)> {
     state.who()
 }
 
-fn task(name: &str, lock: Option<&str>) -> Option<(Actor, Option<String>)> {
-    Some((Actor::Task(name.to_owned()), lock.map(str::to_owned)))
+fn task(name: &str, lock: Option<&str>) -> (Actor, Option<String>) {
+    (Actor::Task(name.to_owned()), lock.map(str::to_owned))
 }
 
 use Mark::{Begin, End, Entered, Give, Given, Handled, Take, Taken, TickDone, TickEntered};
@@ -51,9 +51,9 @@ use Mark::{Begin, End, Entered, Give, Given, Handled, Take, Taken, TickDone, Tic
 fn the_most_urgent_job_that_has_begun_runs() {
     let of = |marks: &[Mark]| after(Order::Preemptive, marks);
     assert_eq!(of(&[]), None);
-    assert_eq!(of(&[Begin(2)]), task("c", None));
-    assert_eq!(of(&[Begin(2), Begin(0)]), task("a", None));
-    assert_eq!(of(&[Begin(2), Begin(0), End(0)]), task("c", None));
+    assert_eq!(of(&[Begin(2)]), Some(task("c", None)));
+    assert_eq!(of(&[Begin(2), Begin(0)]), Some(task("a", None)));
+    assert_eq!(of(&[Begin(2), Begin(0), End(0)]), Some(task("c", None)));
     assert_eq!(of(&[Begin(0), End(0)]), None);
 }
 
@@ -61,17 +61,17 @@ fn the_most_urgent_job_that_has_begun_runs() {
 fn handlers_go_before_jobs_from_their_first_instruction_to_their_return() {
     let of = |marks: &[Mark]| after(Order::Preemptive, marks);
     assert_eq!(of(&[Begin(0), TickEntered]), Some((Actor::Clock, None)));
-    assert_eq!(of(&[Begin(0), TickEntered, TickDone]), task("a", None));
+    assert_eq!(of(&[Begin(0), TickEntered, TickDone]), Some(task("a", None)));
     let interrupt = |name: &str| Some((Actor::Interrupt(name.to_owned()), None));
     assert_eq!(of(&[Begin(0), TickEntered, Entered(1)]), interrupt("j"));
     assert_eq!(of(&[TickEntered, Entered(0), Handled(0)]), Some((Actor::Clock, None)));
-    assert_eq!(of(&[Begin(0), Mark::Pended(0), Mark::Tick, Mark::Switched]), task("a", None));
+    assert_eq!(of(&[Begin(0), Mark::Pended(0), Mark::Tick, Mark::Switched]), Some(task("a", None)));
 }
 
 #[test]
 fn a_tick_stays_pending_during_a_round() {
     let of = |marks: &[Mark]| after(Order::Rounds, marks);
-    assert_eq!(of(&[Begin(0), TickEntered]), task("a", None));
+    assert_eq!(of(&[Begin(0), TickEntered]), Some(task("a", None)));
     assert_eq!(of(&[Begin(0), TickEntered, End(0)]), Some((Actor::Clock, None)));
     assert_eq!(of(&[TickEntered]), Some((Actor::Clock, None)));
 }
@@ -79,18 +79,18 @@ fn a_tick_stays_pending_during_a_round() {
 #[test]
 fn a_lock_is_held_from_taken_to_given() {
     let of = |marks: &[Mark]| after(Order::Preemptive, marks);
-    assert_eq!(of(&[Begin(0), Take]), task("a", None));
-    assert_eq!(of(&[Begin(0), Take, Taken]), task("a", Some("l")));
-    assert_eq!(of(&[Begin(0), Take, Taken, Give]), task("a", None));
-    assert_eq!(of(&[Begin(0), Take, Taken, Give, Given]), task("a", None));
+    assert_eq!(of(&[Begin(0), Take]), Some(task("a", None)));
+    assert_eq!(of(&[Begin(0), Take, Taken]), Some(task("a", Some("l"))));
+    assert_eq!(of(&[Begin(0), Take, Taken, Give]), Some(task("a", None)));
+    assert_eq!(of(&[Begin(0), Take, Taken, Give, Given]), Some(task("a", None)));
     // The nested lock is the innermost one while it is held.
     let nested = [Begin(1), Take, Taken, Take, Taken, Give, Give];
-    assert_eq!(of(&nested[..5]), task("b", Some("m")));
-    assert_eq!(of(&nested[..6]), task("b", Some("l")));
-    assert_eq!(of(&nested), task("b", None));
+    assert_eq!(of(&nested[..5]), Some(task("b", Some("m"))));
+    assert_eq!(of(&nested[..6]), Some(task("b", Some("l"))));
+    assert_eq!(of(&nested), Some(task("b", None)));
     // The next job takes its first lock again.
     let again = [&nested[..], &[End(1), Begin(1), Take, Taken]].concat();
-    assert_eq!(of(&again), task("b", Some("l")));
+    assert_eq!(of(&again), Some(task("b", Some("l"))));
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn a_job_that_waits_for_a_lock_lets_its_holder_run() {
     let of = |marks: &[Mark]| after(Order::Preemptive, marks);
     // The first task waits for the second one, which holds the outer lock.
     let waits = [Begin(1), Take, Taken, Begin(0), Take];
-    assert_eq!(of(&waits), task("b", Some("l")));
+    assert_eq!(of(&waits), Some(task("b", Some("l"))));
     let given = [&waits[..], &[Take, Taken, Give, Give, Taken]].concat();
-    assert_eq!(of(&given[..7]), task("b", Some("m")));
-    assert_eq!(of(&given), task("a", Some("l")), "the most urgent one that waits has it");
+    assert_eq!(of(&given[..7]), Some(task("b", Some("m"))));
+    assert_eq!(of(&given), Some(task("a", Some("l"))), "the most urgent one that waits has it");
     // A chain: the second one waits for the third one's lock in turn.
     let chain = [Begin(2), Take, Taken, Begin(1), Take, Taken, Begin(0), Take, Take];
-    assert_eq!(of(&chain), task("c", Some("m")));
+    assert_eq!(of(&chain), Some(task("c", Some("m"))));
 }
 
 #[test]
