@@ -89,6 +89,10 @@ fn calls_and_probes_of_our_images_give_equal_figures() {
     assert!(first.status.success(), "{}", stderr_of(&first));
     let images = ["semaphore", "queue", "mutex"].map(|image| format!("{image}={}", built(image)));
     let images: Vec<&str> = images.iter().map(String::as_str).collect();
+    let other = ["run", "--soc", "stm32f405", "-s", "thread.yield", "--image", images[0]];
+    let other = rtmark(&other);
+    assert!(stderr_of(&other).contains("nothing was measured"), "{}", stderr_of(&other));
+    assert_eq!(other.status.code(), Some(4));
     let output = rtmark(&[&choice[..], &["--image"], &images, &more].concat());
     assert!(output.status.success(), "{}", stderr_of(&output));
     let answers = answers(&output);

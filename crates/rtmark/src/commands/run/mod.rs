@@ -369,6 +369,13 @@ impl Arguments {
         };
         let keep = |answer: &Answer| observer.run.record(answer, None);
         answers.extend(columns::measure(&images, &platforms, &of_images, verbosity, keep)?);
+        if answers.is_empty() {
+            return Err(CliError::new(
+                Exit::NothingSelected,
+                "nothing was measured: the images have none of the scenarios that were asked for",
+                "without --scenario, everything in an image is measured",
+            ));
+        }
         observer.recorder.take().map_or(Ok(()), Recorder::finish)?;
         observer.run.finish()?;
 
