@@ -372,8 +372,8 @@ impl Arguments {
         if answers.is_empty() {
             return Err(CliError::new(
                 Exit::NothingSelected,
-                "nothing was measured: the images have none of the scenarios that were asked for",
-                "without --scenario, everything in an image is measured",
+                "nothing was measured: the images have no span of the scenarios that were asked for",
+                "without --scenario, everything in an image is measured; docs/images.md says what that can be",
             ));
         }
         observer.recorder.take().map_or(Ok(()), Recorder::finish)?;
