@@ -242,6 +242,7 @@ impl Devices {
 
     /// Returns the frequency that a tree gives for the clock registers as they are, whether or not the core's
     /// clock follows them.
+    #[inline(never)]
     pub fn selected_clock(&self, tree: &ClockTree) -> Option<Hertz> {
         tree.core_clock(&|address| held(&self.attached, address)).ok()
     }

@@ -383,11 +383,15 @@ pub fn fused(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
     if let Some(fused) = set_flags(first, second) {
         return Some(fused);
     }
-    // The program of the page in a browser has to stay small.
-    if const { cfg!(target_family = "wasm") } || writes_sp(second) {
-        return None;
-    }
-    frequent(first, second)
+    if const { IS_SMALL } || writes_sp(second) { None } else { frequent(first, second) }
+}
+
+/// Whether only the most useful pairs have a function: the program of the page in a browser is small.
+const IS_SMALL: bool = cfg!(target_family = "wasm");
+
+/// Returns whether an operation that sets flags is fused with a branch.
+const fn precedes_branches(op: Op) -> bool {
+    !IS_SMALL || !matches!(op, Op::MovsI | Op::MovsR | Op::MovsX)
 }
 
 macro_rules! frequent {
@@ -435,8 +439,10 @@ macro_rules! both {
     ($($sets:ident)*; $($shifts:ident $shift:literal)*; $($branch:ident)*; $($condition:literal)*) => {
         fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
             match (first.slot.op, first.known_shift()) {
-                $((Op::$sets, _) => branch_after::<operations::$sets>(second),)*
-                $((Op::$shifts, Some($shift)) => {
+                $((Op::$sets, _) if const { precedes_branches(Op::$sets) } => {
+                    branch_after::<operations::$sets>(second)
+                })*
+                $((Op::$shifts, Some($shift)) if const { precedes_branches(Op::$shifts) } => {
                     branch_after::<Shifted<operations::$shifts, $shift>>(second)
                 })*
                 _ => None,
