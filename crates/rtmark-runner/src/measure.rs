@@ -1,6 +1,6 @@
 //! Measures one scenario on a simulated machine of its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
@@ -9,7 +9,7 @@ use rtmark_model::{
     LONE_ENDS_FACT, SELECTED_CLOCK_FACT, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
 use rtmark_observe::ignored_clock;
-use rtmark_sim::{Bound, Elapsed, Hit, Image, Machine, MaskedInterval, Soc, Watch, WatchId};
+use rtmark_sim::{Bound, Elapsed, Hit, Image, Machine, MaskedInterval, Soc, Watch};
 use rtmark_units::Cycles;
 
 use crate::internal_error;
@@ -83,7 +83,8 @@ pub(crate) enum Verdict {
 struct ScenarioWatch<'a> {
     scenario: &'a Scenario,
     basis: Basis,
-    edges: HashMap<WatchId, Edge>,
+    /// What each watch marks, by its number.
+    edges: Vec<Option<Edge>>,
     pairing: Pairing,
     /// The begin and end of each sample, if requested.
     spans: Option<Vec<(Cycles, Cycles)>>,
@@ -104,7 +105,7 @@ impl<'a> ScenarioWatch<'a> {
         scenario: &'a Scenario,
         options: MeasureOptions,
     ) -> Option<Self> {
-        let mut edges = HashMap::new();
+        let mut edges = Vec::new();
         let mut at_reset = false;
         for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
             at_reset |= matches!(record.kind, Kind::BeginAtReset);
@@ -117,9 +118,11 @@ impl<'a> ScenarioWatch<'a> {
             if edge == Edge::Begin && options.caches == Caches::Emptied {
                 machine.empty_caches_at(watch);
             }
-            edges.insert(watch, edge);
+            let number = watch.0 as usize;
+            edges.resize(edges.len().max(number + 1), None);
+            edges[number] = Some(edge);
         }
-        let has = |edge| edges.values().any(|known| *known == edge);
+        let has = |edge| edges.contains(&Some(edge));
         let both = (at_reset || has(Edge::Begin)) && has(Edge::End);
         let mut pairing = Pairing::default();
         if at_reset {
@@ -156,7 +159,7 @@ impl<'a> ScenarioWatch<'a> {
 
     fn look(&mut self, machine: &mut Machine) {
         for hit in machine.take_hits() {
-            let Some(&edge) = self.edges.get(&hit.watch) else { continue };
+            let Some(&Some(edge)) = self.edges.get(hit.watch.0 as usize) else { continue };
             let count = match self.basis {
                 Basis::Instructions => hit.instructions.0,
                 Basis::Cycles | Basis::Ns => match self.scenario.span.counted {

@@ -286,7 +286,7 @@ pub fn lay_out(address: u32, slots: &[MicroOp], rules: &Rules) -> Vec<ScheduledO
     let positions = slots.iter().enumerate().map(|(place, &micro)| {
         let (slot, this) = (micro.slot, SchedulePosition { place: place as u8, ..begin });
         match micro.kind {
-            Kind::Line | Kind::CheckPrediction | Kind::CheckFacts => {
+            Kind::Line | Kind::Watch | Kind::CheckPrediction | Kind::CheckFacts => {
                 return ScheduledOp::new(micro, this);
             }
             Kind::CheckCondition => {

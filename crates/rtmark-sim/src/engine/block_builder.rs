@@ -21,6 +21,18 @@ impl Window<Page> {
         if self.covers(address) { state.predecoded.slot(&mut state.bus, address) } else { None }
     }
 
+    /// Returns the instruction that a watch's slot at an address replaces, if a block can execute it.
+    fn watched(&self, state: &mut State, address: u32, watch: Slot) -> Option<Slot> {
+        if watch.op != Op::Watch {
+            return None;
+        }
+        let instruction = state.predecoded.watched_instruction(&state.bus, address);
+        let decoder = &state.predecoded.decoder;
+        let is_in_blocks = instruction.op != Op::It && !decoder.is_standalone(&instruction);
+        // It reaches a new line where the watch does.
+        is_in_blocks.then_some(Slot { extent: watch.extent, ..instruction })
+    }
+
     /// Returns the instructions of the IT block that starts at `address`, each with ITSTATE before
     /// it. Returns `None` if a block cannot hold them all: one must execute by itself, or begins
     /// out of reach.
@@ -42,6 +54,9 @@ impl Window<Page> {
             let (is_standalone, may_leave) = match op.group() {
                 _ if alone => (true, true),
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
+                // When a mask takes effect depends on ITSTATE after it, which only single steps know.
+                Group::ChangeState => (true, true),
+                Group::SpecialRegister if op == Op::Msr => (true, true),
                 Group::Branch => (false, true),
                 _ => (op == Op::It, slot.ends_block()),
             };
@@ -71,7 +86,7 @@ impl Window<Page> {
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
         let predicts_branches = state.rules.predicts_branches;
-        let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
+        let mut push = |slots: &mut Vec<MicroOp>, watch: Option<Slot>, micro: MicroOp| {
             let (slot, address) = (&micro.slot, at);
             let last = at.wrapping_add(u32::from(slot.size()) - 2);
             // Entering a block fetches its first instruction.
@@ -85,6 +100,7 @@ impl Window<Page> {
             {
                 slots.push(MicroOp::line(slot, last, last.wrapping_sub(base) / bytes));
             }
+            slots.extend(watch.map(MicroOp::watch));
             slots.push(micro);
             if predicts_branches && slot.needs_prediction() {
                 slots.push(micro.check_prediction(address));
@@ -110,7 +126,7 @@ impl Window<Page> {
             while let Some((group, holds)) = conditional.take() {
                 let resolved = ResolvedItBlock::by(holds, group, skip);
                 for (slot, before) in resolved.slots {
-                    next = push(&mut slots, slot);
+                    next = push(&mut slots, None, slot);
                     // A fetch has the ITSTATE of its instruction.
                     its.resize(slots.len(), before);
                 }
@@ -135,24 +151,28 @@ impl Window<Page> {
             if slot.op == Op::Stop || state.predecoded.decoder.is_standalone(&slot) || is_border {
                 break;
             }
+            let (watch, slot) = match self.watched(state, next, slot) {
+                Some(instruction) => (Some(slot), instruction),
+                None => (None, slot),
+            };
             if slot.op == Op::It || slot.op.group() == Group::Branch && slot.op != Op::B {
                 unsure += usize::from(self.is_unsure(next));
             }
             if slot.op != Op::It {
                 let followed = self.followed(state, next, &slot, reach, &mut returns);
-                next = push(&mut slots, followed.unwrap_or(MicroOp::plain(slot)));
+                next = push(&mut slots, watch, followed.unwrap_or(MicroOp::plain(slot)));
                 continue;
             }
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
             let Some(group) = self.it_block(state, behind, it, reach) else {
                 if slots.is_empty() {
                     // The IT block executes by single steps.
-                    push(&mut slots, MicroOp::plain(slot));
+                    push(&mut slots, None, MicroOp::plain(slot));
                 }
                 break;
             };
             let holds = self.taken(next) >= 0;
-            push(&mut slots, MicroOp::expected_it(slot, holds));
+            push(&mut slots, None, MicroOp::expected_it(slot, holds));
             its.resize(slots.len(), 0);
             conditional = Some((group, holds));
         }

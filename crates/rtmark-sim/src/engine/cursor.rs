@@ -293,8 +293,9 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn leave_before(&mut self, deadline: u64) {
         // A jump's target may have been fetched without having entered a pipeline.
-        let least = usize::from(!self.begin().pipe.is_taken());
         let rest = self.rest.as_slice();
+        let is_watched = rest.first().is_some_and(|next| next.begin.kind == Kind::Watch);
+        let least = if self.begin().pipe.is_taken() { 0 } else { 1 + usize::from(is_watched) };
         self.limit =
             PassLimit::Slots(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
     }

@@ -15,7 +15,8 @@ use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::perform::{
-    CheckFacts, CheckPrediction, ExpectedCondition, FetchLine, Followed, Hop, If, Shifted, Skip,
+    CheckFacts, CheckPrediction, ExpectedCondition, FetchLine, Followed, HitWatch, Hop, If,
+    Shifted, Skip,
 };
 use crate::exec::{
     Ending, Executing, Flow, Operation, Outcome, Path, Paths, PerOperation, operations,
@@ -320,6 +321,7 @@ impl MicroOp {
             Kind::Line => FetchLine::run::<OnFastPath>,
             Kind::CheckPrediction => CheckPrediction::run::<OnFastPath>,
             Kind::CheckFacts => CheckFacts::run::<OnFastPath>,
+            Kind::Watch => HitWatch::run_slow,
         }
     }
 }

@@ -105,7 +105,7 @@ impl CortexM {
     ) -> Option<()> {
         let mut pipes = [it.begin.pipe; 2];
         for (at, step) in group.iter().chain(others).take(group.len() + SOON).enumerate() {
-            if step.begin.kind.is_check() {
+            if step.begin.kind.is_check() || step.begin.kind == Kind::Watch {
                 return None;
             }
             let conditions = if at >= group.len() {

@@ -41,6 +41,9 @@ pub enum Kind {
     /// Executes nothing, but fetches: the next instruction enters another line of its memory. `imm`
     /// is the address of the instruction's last halfword, `aux` the line's number.
     Line,
+    /// Executes nothing, but records that the watched instruction after it is about to execute. It begins
+    /// when that one does, and no pass ends between the two.
+    Watch,
 }
 
 impl Kind {
@@ -49,9 +52,14 @@ impl Kind {
         matches!(self, Self::CheckCondition | Self::CheckPrediction | Self::CheckFacts)
     }
 
+    /// Returns whether it belongs to the instruction after it, and executes none itself.
+    pub const fn is_before_instruction(self) -> bool {
+        matches!(self, Self::Line | Self::Watch)
+    }
+
     /// Returns whether it stands for an instruction, executed or skipped.
     pub const fn is_instruction(self) -> bool {
-        !matches!(self, Self::Line) && !self.is_check()
+        !self.is_before_instruction() && !self.is_check()
     }
 
     /// Returns whether the pass continues only if a condition is as expected.
@@ -80,6 +88,11 @@ impl MicroOp {
             slot: Slot { op: Op::Nop, extent: 0, cost: 0, imm: last, aux: number, ..*slot },
             kind: Kind::Line,
         }
+    }
+
+    /// Wraps the slot of a watch, before the instruction that it replaces.
+    pub const fn watch(slot: Slot) -> Self {
+        Self { slot, kind: Kind::Watch }
     }
 
     /// Creates the slot after a predicted branch at this address, which compares the prediction

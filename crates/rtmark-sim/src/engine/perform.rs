@@ -5,12 +5,13 @@
 
 use std::marker::PhantomData;
 
+use crate::arch::armm::trap::Trap;
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::{Dispatched, Following, OnPath, OpCursor, OpFn};
 use crate::exec::{Ending, Executing, Flow, Operation, Outcome, Paths, Standalone};
 use crate::isa::{Group, Slot};
-use crate::state::{ProgramPoint, State};
+use crate::state::{ProgramPoint, State, Trial, Watch};
 
 impl Standalone for State {
     type Position<'a> = Cursor<'a>;
@@ -63,6 +64,12 @@ impl State {
             }
         }
         ending
+    }
+
+    /// Returns whether a hit of the watch at an address is recorded while a pass continues: not in a trial,
+    /// which it ends, nor if the caches are to be emptied.
+    fn hits_within_passes(&self, address: u32) -> bool {
+        self.trial == Trial::Inactive && !self.watches.empties_at(address)
     }
 }
 
@@ -194,6 +201,25 @@ impl Dispatched for CheckFacts {
     #[inline(always)]
     fn perform<P: OnPath>(_: &mut State, _: &mut OpCursor<'_, '_, P>) -> Outcome {
         Ok(Flow::Leave)
+    }
+}
+
+/// Records that a watched address was reached.
+pub enum HitWatch {}
+
+impl Dispatched for HitWatch {
+    const PATHS: Paths = Paths::Slow;
+
+    fn perform<P: OnPath>(state: &mut State, at: &mut OpCursor<'_, '_, P>) -> Outcome {
+        let at = at.pass();
+        let address = at.address();
+        if !state.hits_within_passes(address) {
+            return Err(Trap::Watched);
+        }
+        state.set_progress(at.progress());
+        state.settle_memory(at);
+        state.note_now(Watch::Execute(address));
+        Ok(Flow::Next)
     }
 }
 

@@ -63,13 +63,13 @@ impl State {
         let mut steps = Vec::with_capacity(slots.len());
         let mut entered = EntryResult { pipe: from.pipe, cost: 0 };
         let mut cycles = 0;
-        let mut of_line = false;
+        let mut has_begun = false;
         let mut count = 0;
         for (at, mut step) in lay_out(block.address, slots, self.rules).into_iter().enumerate() {
             let begin = &mut step.begin;
-            let line = begin.kind == Kind::Line;
+            let precedes = begin.kind.is_before_instruction();
             // The target of a jump is fetched while the pipeline is refilled.
-            let is_target = line && fetches_targets && entered.pipe.is_taken();
+            let is_target = begin.kind == Kind::Line && fetches_targets && entered.pipe.is_taken();
             if begin.kind.is_check() || is_target {
                 // After an instruction, before the next one enters.
                 (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
@@ -78,11 +78,11 @@ impl State {
                 continue;
             }
             // Any other instruction enters before its line is fetched.
-            if !of_line && !entered.pipe.has_entered() {
+            if !has_begun && !entered.pipe.has_entered() {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
-                    _ if slots[at + usize::from(line)].kind == Kind::Skip => Condition::Failed,
+                    _ if slots[at + usize::from(precedes)].kind == Kind::Skip => Condition::Failed,
                     _ => Condition::Passed,
                 };
                 let pipe = entered.pipe.with_condition(condition);
@@ -91,7 +91,7 @@ impl State {
             }
             entered.pipe = entered.pipe.executing();
             (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
-            (of_line, count) = (line, begin.count);
+            (has_begun, count) = (precedes, begin.count);
             if begin.kind == Kind::Followed {
                 entered.pipe = entered.pipe.taken();
             }
@@ -269,6 +269,14 @@ impl State {
             // already failed and whose cycles are not used.
             self.enter(classify, pc, pipe).unwrap_or(EntryResult { pipe, cost: 1 })
         })
+    }
+
+    /// Returns after how many cycles the next instruction enters, if nothing else happens first. Returns
+    /// `None` if no more states can be numbered.
+    pub(crate) fn cost_of_next(&mut self) -> Option<u64> {
+        let Some(classify) = self.rules.classify else { return Some(0) };
+        let pipe = self.pipe.with_condition(self.condition_of_next());
+        self.enter(classify, self.cpu.pc, pipe).map(|entered| entered.cost.into())
     }
 
     /// Renumbers the pipeline's states, and forgets the schedules that contain old numbers.

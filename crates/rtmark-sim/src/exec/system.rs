@@ -53,7 +53,14 @@ pub fn msr<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
         at.context().raises_priority(state);
     }
     at.complete(state, s, |state, s| {
-        state.write_special(s.imm, s.aux, state.cpu.get(s.n));
+        let value = state.cpu.get(s.n);
+        let is_mask = matches!(s.imm, 16..=18) && state.cpu.privileged();
+        if is_mask && let Some(effect) = state.mask_effect(s) {
+            state.write_mask(s.imm, value);
+            state.record_masks(effect);
+            return Ok(Flow::Next);
+        }
+        state.write_special(s.imm, s.aux, value);
         state.mask_written(s.size());
         Ok(Flow::Next)
     })
@@ -68,6 +75,13 @@ pub fn cps<E: Executing>(state: &mut State, s: &Slot, at: &mut E) -> Outcome {
         return Ok(Flow::SlowPath);
     }
     at.complete(state, s, |state, s| {
+        if state.changes_primask(s)
+            && let Some(effect) = state.mask_effect(s)
+        {
+            state.cpu.primask = s.aux == 1;
+            state.record_masks(effect);
+            return Ok(Flow::Next);
+        }
         state.change_state(s);
         Ok(Flow::Next)
     })
@@ -84,11 +98,17 @@ impl State {
     /// Executes CPS of PRIMASK on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
     fn change_mask_fast(&mut self, s: &Slot) -> bool {
-        let is_simple = s.imm == 2 && self.cpu.privileged() && self.may_change_mask_fast();
+        let is_simple = self.changes_primask(s) && self.may_change_mask_fast();
         if is_simple {
             self.cpu.primask = s.aux == 1;
         }
         is_simple
+    }
+
+    /// Returns whether a CPS changes PRIMASK alone.
+    #[inline(always)]
+    const fn changes_primask(&self, s: &Slot) -> bool {
+        s.imm == 2 && self.cpu.privileged()
     }
 
     /// Executes MSR of PRIMASK or BASEPRI on the fast path; returns `false` if the slow path is needed.

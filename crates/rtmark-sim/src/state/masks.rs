@@ -4,8 +4,9 @@
 //! A mask is in force from the end of the instruction that sets it to the end of the one that clears it.
 //! Sleep in between does not count: an interrupt wakes the core, masked or not (DDI 0403, B1.5.19).
 
-use super::State;
 use super::blocker::{BlockedInterval, Blocker};
+use super::{State, Trial};
+use crate::isa::Slot;
 
 /// An instruction that sets or clears a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,13 @@ pub struct MaskSite {
 /// A stretch with a mask set, from the instruction that set the first one to the instruction that cleared
 /// the last. It is attributed to the mask that was set first.
 pub type MaskedInterval = BlockedInterval<Blocker, MaskSite>;
+
+/// When a change of masks takes effect, and the instruction that makes it.
+#[derive(Clone, Copy, Debug)]
+pub struct MaskEffect {
+    at: u64,
+    site: MaskSite,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct OpenMask {
@@ -111,15 +119,35 @@ impl State {
         }
     }
 
+    /// Returns what a change of masks by the current instruction means for masked intervals; the program
+    /// counter is after it. Returns `None` if something other than an instruction may be due by the time
+    /// that it takes effect, so that only the next instruction boundary can tell, and if masked intervals
+    /// are not being measured.
+    pub(crate) fn mask_effect(&mut self, slot: &Slot) -> Option<MaskEffect> {
+        let is_quiet = self.trial == Trial::Inactive && self.system.nvic.pending().is_empty();
+        if !is_quiet || !self.watches.masking.on {
+            return None;
+        }
+        let at = self.cycles + u64::from(slot.cost) + self.cost_of_next()?;
+        let address = self.cpu.pc.wrapping_sub(u32::from(slot.size()));
+        let site = MaskSite { address, link: self.cpu.r[14] };
+        (at < self.deadline).then_some(MaskEffect { at, site })
+    }
+
     /// Updates the masked intervals at an instruction boundary.
     #[inline]
     pub(crate) fn update_masks(&mut self) {
         if let Some(site) = self.watches.masking.written.take() {
-            let mask = self.mask();
-            let basepri = Some(self.cpu.basepri).filter(|&level| level != 0);
-            let known = self.watches.masking.basepri;
-            self.watches.masking.basepri = known.into_iter().chain(basepri).min();
-            self.watches.masking.update(mask, self.cycles, self.spent.sleep, site);
+            self.record_masks(MaskEffect { at: self.cycles, site });
         }
+    }
+
+    /// Updates the masked intervals after a change of masks.
+    pub(crate) fn record_masks(&mut self, MaskEffect { at, site }: MaskEffect) {
+        let mask = self.mask();
+        let basepri = Some(self.cpu.basepri).filter(|&level| level != 0);
+        let masking = &mut self.watches.masking;
+        masking.basepri = masking.basepri.into_iter().chain(basepri).min();
+        masking.update(mask, at, self.spent.sleep, site);
     }
 }

@@ -127,6 +127,13 @@ impl Watches {
         }
     }
 
+    /// Returns whether reaching an address empties the caches.
+    pub fn empties_at(&self, address: u32) -> bool {
+        let is_here =
+            |watch: &WatchId| self.wanted.get(watch.0 as usize) == Some(&Watch::Execute(address));
+        self.empties.iter().any(is_here)
+    }
+
     /// Notes an exception return: to which address, with which stack pointer, and to which handler.
     pub fn returns_to(&mut self, pc: u32, sp: u32, exception: u16) {
         let awaited = |it: &Interrupted| (it.pc, it.sp, it.exception) == (pc, sp, exception);

@@ -41,4 +41,5 @@ mod system;
 mod timing;
 mod trace;
 mod unmodelled;
+mod watching;
 mod windows;
