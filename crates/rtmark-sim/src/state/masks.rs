@@ -45,6 +45,8 @@ pub struct Masking {
     /// An instruction at this place may have changed a mask.
     pub written: Option<MaskSite>,
     pub open: Option<OpenMask>,
+    /// Interrupts are masked since before a watch was first hit.
+    pub is_left_out: bool,
     pub longest: Option<MaskedInterval>,
     /// A watch has been hit.
     pub begun: bool,
@@ -68,8 +70,9 @@ impl Masking {
     /// Notes that a watch set by the machine's user was hit.
     pub fn watch_hit(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
-            // Intervals that began before the first hit do not count.
-            (self.open, self.longest) = (None, None);
+            // Intervals that began before the first hit do not count, not even in part.
+            self.is_left_out = self.open.take().is_some();
+            self.longest = None;
         }
         self.settled = self.longest;
     }
@@ -78,14 +81,16 @@ impl Masking {
     /// far.
     pub fn update(&mut self, mask: Option<Blocker>, now: u64, slept: u64, site: MaskSite) {
         match (mask, self.open) {
-            (Some(mask), None) => {
+            (Some(mask), None) if !self.is_left_out => {
                 self.open = Some(OpenMask { mask, began: now, slept, set: site });
             }
-            (None, Some(open)) => {
-                self.open = None;
-                self.close(open, now, slept, site);
+            (Some(_), _) => {}
+            (None, open) => {
+                (self.open, self.is_left_out) = (None, false);
+                if let Some(open) = open {
+                    self.close(open, now, slept, site);
+                }
             }
-            _ => {}
         }
     }
 
