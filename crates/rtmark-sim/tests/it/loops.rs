@@ -141,6 +141,6 @@ fn interrupts_requested_in_a_loop_come_at_the_same_instruction() {
         assert_eq!(one.register(Register::R(4)), 8 * ROUNDS, "{core}");
         // Eight times the rounds before each, and as many additions as come before the handler.
         let since = one.register(Register::R(7)) - 8 * (0..ROUNDS).sum::<u32>();
-        assert!(since % ROUNDS == 0 && since / ROUNDS < 8, "{core}: {since} additions");
+        assert!(since.is_multiple_of(ROUNDS) && since / ROUNDS < 8, "{core}: {since} additions");
     }
 }
