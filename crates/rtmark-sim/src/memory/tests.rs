@@ -43,10 +43,12 @@ fn what_a_trial_stores_is_taken_back() {
     bus.open_main_ram(true);
     for base in [FLASH, RAM, OTHER, SLOW] {
         assert_eq!(bus.program(base + 8, &[1, 2, 3, 4, 5]), 5);
+        assert_eq!(bus.program(base + 100, &[6, 7]), 2);
     }
     bus.code_place(FLASH + 4).expect("flash");
     let copy = bus.clone();
     let before = bus.begin_trial();
+    bus.open_main_ram(true);
     assert_eq!(bus.ram_load::<4>(RAM + 8), None, "nothing is stored past the journal");
     for base in [RAM, OTHER, SLOW] {
         // Places that overlap, so that the order counts.
@@ -121,6 +123,7 @@ fn stores_where_code_ran_do_not_take_the_fast_path() {
     let words = [(0x8, 2), (0x8, 3), (0x14, 1), (0x20, 1), (0x24, 2)];
     let quickly = words.map(|(at, count)| bus.ram_words_mut(RAM + at, count).is_some());
     assert_eq!(quickly, [true, false, false, false, true]);
+    assert_eq!(bus.ram_words_mut(RAM, 3).map(|words| words.len()), Some(3));
     // Words are aligned, and all in the RAM.
     for (at, count) in [(1, 1), (2, 1), (3, 1), (SIZE - 4, 2), (SIZE, 1)] {
         assert!(bus.ram_words(RAM + at, count).is_none(), "{at}, {count}");
@@ -154,9 +157,8 @@ fn the_ram_that_is_used_most_gets_the_fast_path() {
         bus.note_slow(address, place);
     };
     // Neither a RAM that has to be asked how long it takes, nor the present one.
-    for _ in 0..2 * ASTRAY {
-        access(&mut bus, SLOW);
-        access(&mut bus, RAM);
+    for base in [SLOW, RAM] {
+        (0..=ASTRAY).for_each(|_| access(&mut bus, base));
     }
     assert_eq!((quick(&bus), bus.astray), ([true, false, false], 0));
     for _ in 1..ASTRAY {
@@ -164,7 +166,7 @@ fn the_ram_that_is_used_most_gets_the_fast_path() {
     }
     assert_eq!(quick(&bus), [true, false, false]);
     access(&mut bus, OTHER + 8);
-    assert_eq!(quick(&bus), [false, true, false]);
+    assert_eq!((quick(&bus), bus.astray), ([false, true, false], 0));
     // The contents are where they were.
     assert!(bus.ram_store(OTHER + SIZE - 4, [1, 2, 3, 4]));
     assert_eq!(bus.load::<4>(OTHER + SIZE - 4).map(|(bytes, _)| bytes), Some([1, 2, 3, 4]));
@@ -178,6 +180,10 @@ fn copies_share_flash_until_one_is_programmed() {
     assert_eq!(bus.program(OTHER - 2, &bytes), 2);
     assert_ne!(contents(&bus)[..2], contents(&copy)[..2]);
     assert_eq!(contents(&copy)[0], [0xFF; SIZE as usize]);
+    assert_eq!(bus.peek_len(OTHER + 8), SIZE as usize - 8);
+    assert_eq!(bus.find_in_ram(&[1, 2]), None, "only at a word's beginning");
+    assert_eq!(bus.program(SLOW + 8, &bytes), 3);
+    assert_eq!(bus.find_in_ram(&bytes), Some(SLOW + 8));
     // At reset RAM is as new, and flash keeps what it has.
     let flash = contents(&bus).swap_remove(0);
     bus.open_main_ram(true);
