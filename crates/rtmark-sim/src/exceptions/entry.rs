@@ -7,6 +7,7 @@ use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::nvic::{HARD_FAULT, Masks, NMI, SVCALL};
 use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
 use crate::arch::armm::trap::{Done, Trap};
+use crate::exceptions::float_context::FP_WORDS;
 use crate::state::stop::{FaultKind, Stop};
 use crate::state::{Sleep, State};
 use crate::timing::exceptions::{self, BusWaits, EntryBuses};
@@ -181,7 +182,8 @@ impl State {
         }
         let r = &self.cpu.r;
         let words = [r[0], r[1], r[2], r[3], r[12], r[14], return_address, xpsr];
-        stored = stored.and_then(|()| self.store_frame(frame, &words));
+        stored =
+            stored.and_then(|()| self.move_frame(frame, 0, |it| it.store_frame(frame, &words)));
         if with_fp {
             let place = frame.wrapping_add(BASIC_FRAME);
             if self.features.v8m && self.system.fp.lazy_pending() {
@@ -189,11 +191,31 @@ impl State {
             } else if self.system.fp.lazy_enabled() {
                 self.leave_fp_registers(place, stored == Err(Trap::StackLimit));
             } else {
-                stored = stored.and_then(|()| self.store_fp_registers(place));
+                stored = stored.and_then(|()| {
+                    self.move_frame(place, FP_WORDS, |it| it.store_fp_registers(place))
+                });
                 self.cycles += u64::from(self.rules.fp_frame);
             }
         }
         stored
+    }
+
+    /// Does what stores or loads a part of a frame. Where the core's pipeline is modelled, the time of the entry or
+    /// return contains what the basic frame waits for its memory ([`EntryBuses`]), and `more` words wait
+    /// one after the other besides.
+    pub(crate) fn move_frame<T>(
+        &mut self,
+        at: u32,
+        more: u64,
+        act: impl FnOnce(&mut Self) -> Result<T, Trap>,
+    ) -> Result<T, Trap> {
+        let (began, pipe) = (self.cycles, self.pipe);
+        let result = act(self);
+        if self.rules.model_buses() {
+            self.cycles = began + more * self.entry_waits(at).waits;
+            self.pipe = pipe;
+        }
+        result
     }
 
     /// Stores a part of a frame.
@@ -212,7 +234,8 @@ impl State {
         Ok(())
     }
 
-    /// Loads a part of a frame. This costs nothing by itself, because the time of the return covers it.
+    /// Loads a part of a frame. What this takes is in the time of the return, but for the waits of a slow
+    /// memory: see [`State::move_frame`].
     pub(crate) fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
         let mut words = [0; N];
         if let Some(frame) = self.bus.ram_words(from, N as u32) {
@@ -223,9 +246,7 @@ impl State {
         }
         self.check_frame(from, N, Purpose::Read)?;
         for (at, word) in (0..).step_by(4).zip(&mut words) {
-            let known = self.cycles;
             *word = self.read_aligned_word(from.wrapping_add(at))?;
-            self.cycles = self.cycles.max(known);
         }
         Ok(words)
     }
@@ -351,7 +372,8 @@ impl State {
         let on_process_stack = to_thread && exc_return & TO_PROCESS_STACK != 0;
         let with_fp = exc_return & BASIC == 0;
         let frame = self.frame_of(exc_return);
-        let [r0, r1, r2, r3, r12, lr, pc, xpsr] = self.load_frame(frame)?;
+        let [r0, r1, r2, r3, r12, lr, pc, xpsr] =
+            self.move_frame(frame, 0, |it| it.load_frame(frame))?;
         let handler = (xpsr & 0x1FF) as u16;
         if to_thread != (handler == 0) {
             return Err(Trap::InvalidReturn);

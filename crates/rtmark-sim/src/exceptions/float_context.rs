@@ -9,6 +9,8 @@ use crate::state::State;
 
 /// Bytes of S0 to S15, the status register and a reserved word.
 const CALLER_SAVED: u32 = 18 * 4;
+/// The words of them that are stored and loaded.
+pub(super) const FP_WORDS: u64 = 17;
 /// Bytes of S16 to S31, which are stacked too if FPCCR.TS marks them as Secure.
 const CALLEE_SAVED: u32 = 16 * 4;
 
@@ -94,7 +96,7 @@ impl State {
             self.system.fp.control &= !FpControl::LAZY_ACTIVE;
             return Ok(());
         }
-        self.load_fp_registers(from)?;
+        self.move_frame(from, FP_WORDS, |it| it.load_fp_registers(from))?;
         self.cycles += u64::from(self.rules.fp_frame);
         Ok(())
     }

@@ -4,6 +4,8 @@
 //! contents of flash are shared between clones of a machine; each machine has its own contents of RAM.
 
 pub mod pages;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

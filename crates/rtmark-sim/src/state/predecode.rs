@@ -217,6 +217,8 @@ impl Predecoded {
         let (_, within) = window.place(address);
         *window.page(address).slots[within].get_or_init(|| {
             if own {
+                // A store of a word may begin before the instruction.
+                bus.code_writes.cover(address & !3);
                 bus.code_writes.cover(address);
             }
             let mut slot = self.decoder.decode_watched(bus, address)?;

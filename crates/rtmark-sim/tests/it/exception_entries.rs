@@ -1,7 +1,7 @@
 //! Exception entries at their limits: vectors, stacks, and memories that wait.
 //! Sections are those of DDI 0403 (ARMv7-M) unless another manual is named.
 
-use rtmark_sim::{CoreKind, Cycles, Soc, Stop};
+use rtmark_sim::{CoreKind, Cycles, Soc, Stop, Watch};
 
 use crate::support::*;
 
@@ -54,8 +54,8 @@ fn entry_by(soc: &Soc, table: u32) -> u64 {
         running.machine.poke_word(RAM + at, u32::from(NOP) << 16 | u32::from(NOP)).expect("RAM");
     }
     running.machine.poke(RAM + 0x180, &FOREVER.to_le_bytes()).expect("RAM");
-    let id = running.machine.watch(rtmark_sim::Watch::Execute(RAM + 0x200));
-    let pended = running.machine.watch(rtmark_sim::Watch::Pend(16));
+    let id = running.machine.watch(Watch::Execute(RAM + 0x200));
+    let pended = running.machine.watch(Watch::Pend(16));
     running.machine.run(Cycles(200));
     running.machine.take_hits();
     running.machine.pend_interrupt(0, Cycles(210));
@@ -73,6 +73,40 @@ fn a_vector_in_slow_memory_delays_the_handler() {
         soc.memories[0].timing.wait_states = 3;
         let [fast, slow] = [RAM, 0].map(|table| entry_by(&soc, table));
         assert_eq!(slow - fast, 3, "{core}");
+    }
+}
+
+/// Cycles from an interrupt becoming pending to its handler, and from the handler's return to what it
+/// interrupted, with a stack in RAM with wait states; floating-point registers are on it, too, if there are any.
+fn there_and_back(core: CoreKind, wait_states: u8) -> [u64; 2] {
+    let mut soc = soc(core);
+    soc.memories[1].timing.wait_states = wait_states;
+    let mut firmware = Firmware::new();
+    if core.has_fpu() {
+        // FPCCR.ASPEN without LSPEN; vmov.f32 s0, #1
+        firmware.fpu().store(FPCCR, 1 << 31).op(&[0xEEB7, 0x0A00]);
+    }
+    firmware.enable(1).nops(1).mark("loop").op(&[FOREVER]);
+    firmware.handler(16).mark("handler").nops(8).mark("return").op(&[BX_LR]);
+    let mut running = firmware.on_soc(&soc);
+    running.watch(Watch::Pend(16), "pended");
+    running.machine.pend_interrupt(0, Cycles(100));
+    running.run(400);
+    let [pended, handler, back] = ["pended", "handler", "return"].map(|name| running.cycle(name));
+    let again = running.passed.iter().find(|mark| mark.0 == "loop" && mark.1 > back);
+    [handler - pended, again.expect("it goes on").1 - back]
+}
+
+#[test]
+fn each_word_of_a_frame_waits_for_a_slow_stack() {
+    for &core in CoreKind::CORTEX_M {
+        let [entry, exit] = there_and_back(core, 0);
+        // B1.5.7: eight registers; S0 to S15 and FPSCR. The reserved word is not written.
+        let words = if core.has_fpu() { 8 + 17 } else { 8 };
+        for waits in 1..5 {
+            let more = words * u64::from(waits);
+            assert_eq!(there_and_back(core, waits), [entry + more, exit + more], "{core}, {waits}");
+        }
     }
 }
 
@@ -164,5 +198,46 @@ fn an_interrupt_cleared_on_its_way_does_not_take_others_along() {
         let mut running = firmware.on(core);
         running.run(300);
         assert_eq!(running.names(), ["second", "end"], "{core}");
+    }
+}
+
+/// Cycles from the last of three stores, which requests an interrupt, to its handler: the first requests it
+/// or not, the second takes that back.
+fn after_a_request_taken_back(core: CoreKind, first: u32, nops: usize) -> u64 {
+    let mut firmware = Firmware::new();
+    firmware.enable(1).set(0, NVIC_ISPR).set(1, 1).set(2, NVIC_ISPR + 0x80).set(3, first);
+    // str r3, [r0]; str r1, [r2]; str r1, [r0]
+    firmware.op(&[0x6003, 0x6011]).nops(nops).mark("store").op(&[0x6001]).nops(40).forever();
+    firmware.handler(16).mark("handler").nops(40).op(&[BX_LR]);
+    let mut running = firmware.on(core);
+    running.run(150);
+    assert_eq!(running.names(), ["store", "handler"], "{core}: requested and taken once");
+    running.cycle("handler") - running.cycle("store")
+}
+
+#[test]
+fn a_request_taken_back_does_not_hasten_the_next() {
+    // Those of a Cortex-M3 and M4 reach the core some cycles after the store.
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F] {
+        for nops in 0..4 {
+            let [twice, once] = [1, 0].map(|first| after_a_request_taken_back(core, first, nops));
+            assert_eq!(twice, once, "{core}, {nops} NOPs");
+        }
+    }
+}
+
+#[test]
+fn nothing_pending_reads_as_zero() {
+    // B3.2.4: ICSR.VECTPENDING and ISRPENDING; B3.4: registers of interrupts that a soc lacks are zero.
+    for &core in CoreKind::CORTEX_M {
+        let mut soc = soc(core);
+        soc.interrupts = 5;
+        let mut firmware = Firmware::new();
+        firmware.load(4, ICSR).op(&[CPSID_I]).enable(u32::MAX).store(NVIC_ISPR, u32::MAX);
+        firmware.load(5, NVIC_ISER).load(6, NVIC_ISPR).mark("end").forever();
+        let mut running = firmware.on_soc(&soc);
+        running.run(300);
+        assert_eq!(running.names(), ["end"], "{core}");
+        assert_eq!([4, 5, 6].map(|number| running.r(number)), [0, 0x1F, 0x1F], "{core}");
     }
 }

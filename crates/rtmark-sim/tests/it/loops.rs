@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register};
+use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register};
 
 use crate::support::programs::{self, Contents, FEW, MANY, Rounds, timings};
 use crate::support::{self, Firmware, Random};
@@ -85,8 +85,12 @@ fn the_stack_pointer_is_aligned_whatever_comes_before_it_is_written() {
 fn loads_and_divisions_that_vary_equal_single_steps() {
     // lsrs r1, r4, #31; lsls r1, r0, #23 and lsrs r1, r1, #31
     let choices: [&[u16]; 2] = [&[0x0FE1], &[0x05C1, 0x0FC9]];
+    // Longer, too, than the 15 cycles that the state of a pipeline has room for.
+    let longer = timings().map(|it| MemoryTiming { wait_states: 6 * it.wait_states, ..it });
+    let timings = timings().into_iter().chain(longer);
+    let ways: Vec<_> = timings.flat_map(|it| choices.map(|way| (it, way))).collect();
     for &core in CoreKind::CORTEX_M {
-        for (timing, choice) in timings().into_iter().flat_map(|it| choices.map(|way| (it, way))) {
+        for &(timing, choice) in &ways {
             let mut soc = support::soc(core);
             soc.memories[0].timing = timing;
             let mut firmware = Firmware::new();
@@ -110,5 +114,33 @@ fn loads_and_divisions_that_vary_equal_single_steps() {
                 assert!(state(&one) == state(&other), "{core} {timing:?} {choice:x?} at {limit}");
             }
         }
+    }
+}
+
+/// An interrupt that each round of a loop requests by a store is taken as soon after it in the last round as in
+/// the first.
+#[test]
+fn interrupts_requested_in_a_loop_come_at_the_same_instruction() {
+    const ROUNDS: u32 = 1_000;
+    for &core in CoreKind::CORTEX_M {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).set(0, support::NVIC_ISPR).set(1, 1).set(6, ROUNDS);
+        firmware.op(&[0x2400, 0x2700]); // movs r4, #0; movs r7, #0
+        let top = firmware.here();
+        // str r1, [r0]; adds r4, #1, eight times; subs r6, #1; bne
+        firmware.op(&[0x6001]).op(&[0x3401; 8]).op(&[0x3E01]);
+        let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+        firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
+        // adds r7, r7, r4; bx lr
+        firmware.handler(16).op(&[0x193F, support::BX_LR]);
+        let mut one = firmware.on(core).machine;
+        let mut other = one.clone();
+        one.run(Cycles(100_000));
+        other.run_observed(Cycles(100_000), &mut Watcher);
+        assert!(state(&one) == state(&other), "{core}");
+        assert_eq!(one.register(Register::R(4)), 8 * ROUNDS, "{core}");
+        // Eight times the rounds before each, and as many additions as come before the handler.
+        let since = one.register(Register::R(7)) - 8 * (0..ROUNDS).sum::<u32>();
+        assert!(since.is_multiple_of(ROUNDS) && since / ROUNDS < 8, "{core}: {since} additions");
     }
 }

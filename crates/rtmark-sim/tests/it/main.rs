@@ -15,6 +15,7 @@ mod debug;
 mod exception_entries;
 mod exception_returns;
 mod exceptions;
+mod exclusives;
 mod fault_status;
 mod faults;
 mod float_stacking;

@@ -180,3 +180,78 @@ fn code_written_from_outside_executes_on_that_machine_only() {
         }
     }
 }
+
+/// A function in RAM that begins in the middle of a word, before which nothing has executed there: a store of
+/// that word, or of two of them, changes its first instruction.
+#[test]
+fn a_word_that_begins_before_all_code_changes_it() {
+    let base = RAM + 0x1002;
+    // str r1, [r0]; stmia r0!, {r1, r2}, from a word before.
+    for (store, to) in [(0x6001, base - 2), (0xC006, base - 6)] {
+        for &core in CoreKind::CORTEX_M {
+            let mut firmware = Firmware::new();
+            let written = u32::from(ADDS | FIRST) << 16;
+            firmware.set(0, to).set(1, written).set(2, written).set(3, base | 1);
+            // movs r4, #0; movs r6, #0; blx r3, ten times; the store; blx r3, ten times
+            firmware
+                .op(&[0x2400, 0x2600])
+                .op(&[0x4798; 10])
+                .op(&[store])
+                .op(&[0x4798; 10])
+                .forever();
+            let mut machine = firmware.on(core).machine;
+            let code = [ADDS | 1, BX_LR].map(u16::to_le_bytes).concat();
+            machine.poke(base, &code).expect("in RAM");
+            let stepped = stepped(machine.clone(), Cycles(1_000));
+            machine.run(Cycles(1_000));
+            for machine in [&machine, &stepped] {
+                let sum = machine.register(Register::R(4));
+                assert_eq!(sum, 10 + 10 * u32::from(FIRST), "{core}, {store:#x}");
+            }
+        }
+    }
+}
+
+/// A machine about to call a loop in RAM twice for many rounds: `ADDS R4, #1`, over which it writes in between.
+fn two_calls(core: CoreKind, base: u32, rounds: u32) -> Machine {
+    let mut firmware = Firmware::new();
+    firmware.set(0, base).set(1, (ADDS | FIRST).into()).set(3, base | 1).set(6, rounds);
+    // movs r4, #0; blx r3; strh r1, [r0]
+    firmware.op(&[0x2400, 0x4798, 0x8001]).set(6, rounds).op(&[0x4798]).mark("end").forever();
+    let mut machine = firmware.on(core).machine;
+    // adds r4, #1; subs r6, #1; bne to the first; bx lr
+    let code = [ADDS | 1, 0x3E01, 0xD1FC, BX_LR].map(u16::to_le_bytes).concat();
+    machine.poke(base, &code).expect("in RAM");
+    machine
+}
+
+#[test]
+fn code_that_has_executed_often_is_noticed_when_written_over() {
+    const MANY: u32 = 3_000;
+    for &core in CoreKind::CORTEX_M {
+        for base in [RAM + 0x1010, RAM + 0x17FE, RAM + 0x17FC] {
+            let mut machine = two_calls(core, base, MANY);
+            machine.run(Cycles(100_000));
+            let sum = machine.register(Register::R(4));
+            assert_eq!(sum, MANY + MANY * u32::from(FIRST), "{core} at {base:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_reset_leaves_nothing_of_the_code_in_ram() {
+    for &core in CoreKind::CORTEX_M {
+        let base = RAM + 0x1010;
+        let mut machine = two_calls(core, base, 200);
+        machine.run(Cycles(10_000));
+        machine.reset().expect("vectors");
+        assert_eq!(machine.peek(base, 4), [0xA5; 4], "{core}: RAM at reset");
+        // Without the loop this time: adds r4, #7; bx lr.
+        let code = [ADDS | OUTSIDE, BX_LR].map(u16::to_le_bytes).concat();
+        machine.poke(base, &code).expect("in RAM");
+        let until = machine.cycles() + Cycles(1_000);
+        machine.run(until);
+        let sum = machine.register(Register::R(4));
+        assert_eq!(sum, u32::from(OUTSIDE + FIRST), "{core}");
+    }
+}

@@ -341,6 +341,30 @@ fn a_cortex_m4_writes_a_bit_later_behind_a_transfer() {
 }
 
 #[test]
+fn a_cortex_m4_writes_a_bit_no_later_behind_a_bit_or_another_bus() {
+    // From RAM of the Code region: str.w r5, [r6, #4], twice (a CC2650 took 12); ldr.w r4, [r7] and str.w
+    // r4, [r7], each before it, with the data on the System bus, and beside the code.
+    let bit = [0xF8C6, 0x5004];
+    let (load, store) = ([0xF8D7, 0x4000], [0xF8C7, 0x4000]);
+    let cycles = |core: &str, before: [u16; 2], data: u32| {
+        let registers = [1, 1, 0x2200_0000 + 32 * 0x800, data];
+        let body = [before, bit].concat();
+        window(machine(core, Buffer::On(8)), CODE + 0x10, &body, 16, registers)
+    };
+    for (before, data, behind) in [
+        (bit, RAM + 0x900, 0),
+        (load, CODE + 0x900, 0),
+        (store, CODE + 0x900, 0),
+        (load, RAM + 0x900, 1),
+        (store, RAM + 0x900, 1),
+    ] {
+        let [m3, m4] = ["cortex-m3", "cortex-m4"].map(|core| cycles(core, before, data));
+        assert_eq!(m4, m3 + behind, "{before:04X?}, {data:#x}");
+    }
+    assert_eq!(cycles("cortex-m4", bit, RAM), 12);
+}
+
+#[test]
 fn it_folding_differs_before_r2p0() {
     // cmp.w r2, r2; then two and four times these; an STM32F100, from flash, and (nop) a CC2650.
     let cycles = |core: &str, once: &[u16]| {

@@ -50,8 +50,6 @@ impl SysTick {
         let (counts, value) = (self.counts(now), u64::from(self.value));
         if counts <= value {
             (value - counts) as u32
-        } else if self.reload == 0 {
-            0
         } else {
             let period = u64::from(self.reload) + 1;
             self.reload - ((counts - value - 1) % period) as u32
@@ -177,5 +175,62 @@ mod tests {
         assert_eq!(timer.next_zero(), u64::MAX);
         timer.write_control(5, 1000);
         assert_eq!(timer.next_zero(), 1007);
+    }
+
+    #[test]
+    fn without_a_reload_value_it_stops_at_zero() {
+        // DDI 0403, B3.3.1: a reload value of zero stops the counter at the next wrap.
+        let mut timer = SysTick::new(None);
+        timer.write_reload(3, 0);
+        timer.write_control(7, 10);
+        timer.write_reload(0, 12);
+        let values: Vec<_> = (12..17).map(|now| timer.read_value(now)).collect();
+        assert_eq!(values, [2, 1, 0, 0, 0]);
+        assert_eq!(timer.next_zero(), 14);
+        assert!(timer.pass_zero(14));
+        assert_eq!((timer.next_zero(), timer.read_value(100)), (u64::MAX, 0));
+        // Nor does it begin: what is zero already does not become zero.
+        timer.write_control(7, 100);
+        assert_eq!(timer.next_zero(), u64::MAX);
+        timer.write_reload(3, 200);
+        assert_eq!(timer.next_zero(), 204);
+    }
+
+    #[test]
+    fn control_bits_are_independent() {
+        for control in 0..8 {
+            let mut timer = SysTick::new(Some(8));
+            timer.write_reload(9, 0);
+            timer.write_control(control, 100);
+            assert_eq!(timer.read_control(), control);
+            let per_count = if control & 4 == 0 { 8 } else { 1 };
+            let zero = if control & 1 == 0 { u64::MAX } else { 100 + 10 * per_count };
+            assert_eq!(timer.next_zero(), zero, "{control:#b}");
+            let interrupts = if control & 2 == 0 { u64::MAX } else { zero };
+            assert_eq!(timer.next_interrupt(), interrupts, "{control:#b}");
+            // Whether or not it interrupts, COUNTFLAG tells.
+            if zero != u64::MAX {
+                assert_eq!(timer.pass_zero(zero), control & 2 != 0, "{control:#b}");
+                assert_eq!(timer.read_control(), control | 1 << 16);
+            }
+        }
+        // Without a reference clock, CLKSOURCE is one (DDI 0403, B3.3.3).
+        let mut timer = SysTick::new(None);
+        timer.write_control(0, 0);
+        assert_eq!(timer.read_control(), 4);
+        assert_eq!((timer.calibration(), SysTick::new(Some(8)).calibration()), (1 << 31, 0));
+    }
+
+    #[test]
+    fn a_write_to_the_value_clears_it_and_the_flag() {
+        let mut timer = SysTick::new(Some(8));
+        timer.write_reload(0xFF00_0005, 0);
+        assert_eq!(timer.read_reload(), 5, "24 bits");
+        timer.write_control(3, 0);
+        assert!(timer.pass_zero(6 * 8));
+        timer.write_value(60);
+        assert_eq!(timer.read_control(), 3);
+        assert_eq!((timer.read_value(67), timer.read_value(68)), (0, 5));
+        assert_eq!(timer.next_zero(), 60 + 6 * 8);
     }
 }

@@ -33,3 +33,46 @@ impl Setup {
         applies && self.disabled_rules.includes(rule)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chips_differ_in_these_rules_only() {
+        let differ = |setup: &Setup| {
+            Rule::ALL.iter().copied().filter(|rule| !setup.follows(*rule)).collect::<Vec<_>>()
+        };
+        let cc26xx = BusMatrix { stores_wait_for_fetches: true, given_up_fetches_stay: true };
+        let setup = |generation, matrix| Setup { generation, matrix, ..Setup::default() };
+        // STM32F100, CC2650, CC2652.
+        let stm32 = setup(Generation::EarlyCortexM3, BusMatrix::default());
+        assert_eq!(
+            differ(&stm32),
+            [
+                Rule::CompareBranchIsBusy,
+                Rule::FoldingNopWaits,
+                Rule::StoreWaitsForFetch,
+                Rule::BitBehindTransfer
+            ]
+        );
+        let cc2650 = setup(Generation::Current, cc26xx);
+        assert_eq!(
+            differ(&cc2650),
+            [Rule::GivenUpFetchYields, Rule::StoresPassFetch, Rule::BitBehindTransfer]
+        );
+        let cc2652 = setup(Generation::CortexM4, cc26xx);
+        assert_eq!(differ(&cc2652), [Rule::GivenUpFetchYields, Rule::StoresPassFetch]);
+    }
+
+    #[test]
+    fn a_rule_that_is_left_out_is_not_followed() {
+        for &rule in Rule::ALL {
+            let without = Setup { disabled_rules: DisabledRules::only(rule), ..Setup::default() };
+            assert!(!without.follows(rule), "{}", rule.name());
+            for &other in Rule::ALL.iter().filter(|&&other| other != rule) {
+                assert_eq!(without.follows(other), Setup::default().follows(other));
+            }
+        }
+    }
+}
