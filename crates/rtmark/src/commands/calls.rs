@@ -442,7 +442,7 @@ fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
     text.push_str(
         "\nAll times are in cycles. returns: from the call to its return; switches: from the call to the\n\
          first instruction of another thread outside the kernel; hit: calls that an interrupt hit,\n\
-         which are not timed\n",
+         which are in neither cycles nor share of their row\n",
     );
 }
 

@@ -33,6 +33,7 @@ fn patterns_that_match_nothing_are_noted() {
     assert!(notes[0] == said, "{notes}");
     let right = calls("mk_add", "calls = [\"mk_*\"]\n", "text");
     assert!(right.code == 0 && !right.stderr.contains("--api"), "{right:#?}");
+    assert!(right.stdout.contains("in neither cycles nor share of their row"), "{right:#?}");
     let back = calls("mk_add", "calls = [\"mk_*\"]\ncalls_back = [\"mk_add\"]\n", "text");
     assert!(back.stderr.contains("mk_add calls the application back"), "{back:#?}");
     let cxx = "calls = [\"_ZN2mk*\"]\ninternal = [\"mk::*\"]\n";
