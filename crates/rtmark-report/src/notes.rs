@@ -99,8 +99,8 @@ fn hit_note(series: &Series) -> Option<String> {
     let others = statistics.steady.map_or(0, |steady| steady.count);
     let figure = match others {
         0 => "theirs".to_owned(),
-        1 => "that of another one".to_owned(),
-        others => format!("that of {others} others"),
+        1 => "that of one other sample".to_owned(),
+        others => format!("that of {others} other samples"),
     };
     let Key { kernel, scenario, .. } = &series.key;
     (hit > others).then(|| {

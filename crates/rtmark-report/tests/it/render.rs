@@ -289,8 +289,8 @@ fn probes_that_are_no_samples_are_noted() {
 fn figures_of_few_samples_beside_many_hit_ones_are_noted() {
     let tick = Disturbance { tick: true, interrupt: false };
     for (steady, hit, figure) in [
-        (1, 5, Some("hit 5 of 7 samples, and the figure is that of another one")),
-        (2, 5, Some("hit 5 of 8 samples, and the figure is that of 2 others")),
+        (1, 5, Some("hit 5 of 7 samples, and the figure is that of one other sample")),
+        (2, 5, Some("hit 5 of 8 samples, and the figure is that of 2 other samples")),
         (0, 5, Some("hit 5 of 6 samples, and the figure is theirs")),
         (5, 5, None),
     ] {

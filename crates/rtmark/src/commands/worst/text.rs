@@ -163,13 +163,13 @@ impl Found {
             self.reach,
             count(self.not_executed.len(), "function")
         );
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
         let (named, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
         if !named.is_empty() {
             let more = if rest.is_empty() { "" } else { ", ... (--format json lists all)" };
             let _ = writeln!(text, "  {}{more}", named.join(", "));
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
         }
     }
 }
