@@ -179,8 +179,30 @@ const SECTIONS: [&str; 6] = ["images", "code", "programs", "events", "worst", "c
 /// The argument with another build of this program to run beside this one.
 const BESIDE: &str = "--beside";
 
+/// What `--help` prints.
+const HELP: &str = "\
+Compare the simulator's speed with QEMU's, in processor time
+
+Usage: rtmark-bench [SECTION]... [--beside PROGRAM]
+
+Sections, all of them if none is named:
+  images    kernels' images on both, start and copy of a machine
+  code      speed by the size of the code
+  programs  programs of other kinds, on every core and from every kind of memory
+  events    interrupts, polls, and code that is overwritten
+  worst     the search for the worst moment, by the size of its window
+  calls     observed runs, as of `rtmark calls`
+
+Options:
+  --beside PROGRAM  another build of this program to run in turn with this one
+  -h, --help        print this help
+";
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        return Ok(std::io::stdout().write_all(HELP.as_bytes())?);
+    }
     if let [run, elf, soc, manner @ ..] = arguments.as_slice()
         && run == RUN
     {
@@ -343,4 +365,19 @@ fn bench() -> Result<(), Box<dyn Error>> {
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_section_and_option() {
+        for word in SECTIONS.into_iter().chain([BESIDE, "--help"]) {
+            assert!(
+                HELP.contains(&format!("  {word}")) || HELP.contains(&format!(" {word} ")),
+                "{word}"
+            );
+        }
+    }
 }

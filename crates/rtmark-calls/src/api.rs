@@ -1,6 +1,9 @@
 //! Decides by name which functions are a kernel's.
 
+use std::collections::BTreeSet;
+
 use rtmark_model::{Pattern, ScenarioId};
+use rtmark_observe::Lines;
 use rtmark_sim::Symbols;
 use serde::Deserialize;
 
@@ -122,6 +125,29 @@ impl Api {
         } else {
             None
         }
+    }
+
+    /// Returns the patterns that match no function of an image, neither one with a symbol nor one that the compiler
+    /// has inlined, each with its key in the file.
+    pub fn unmatched(
+        &self,
+        symbols: &Symbols,
+        lines: Option<&Lines<'_>>,
+    ) -> Vec<(&'static str, &Pattern)> {
+        let mut names: BTreeSet<String> = symbols.names().collect();
+        if let Some(lines) = lines {
+            let frames = lines.inlined_borders().into_iter().flat_map(|it| lines.inlined_at(it));
+            names.extend(frames.filter_map(|frame| frame.function));
+        }
+        let keys = [
+            ("calls", &self.calls),
+            ("internal", &self.internal),
+            ("idle", &self.idle),
+            ("application", &self.application),
+            ("calls_back", &self.calls_back),
+        ];
+        let all = keys.into_iter().flat_map(|(key, all)| all.iter().map(move |it| (key, it)));
+        all.filter(|(_, it)| !names.iter().any(|name| it.matches(base_name(name)))).collect()
     }
 
     /// Tells whether a function calls the application.

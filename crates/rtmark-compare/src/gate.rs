@@ -87,7 +87,9 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
     }
     let accepted = policy.acknowledged.iter().zip(used);
     let accepted = accepted.filter(|(_, used)| !used).map(|(entry, _)| {
-        format!("[[acknowledged]] {}: {}: no longer needed", entry.scenario, entry.reason)
+        let fits = comparison.pairs.iter().any(|pair| entry.applies_to(&pair.key));
+        let why = if fits { "no longer needed" } else { "nothing that was compared matches" };
+        format!("[[acknowledged]] {}: {}: {why}", entry.scenario, entry.reason)
     });
     let fits = |budget: &&Budget| comparison.pairs.iter().any(|pair| budget.applies_to(&pair.key));
     let idle = policy.budgets.iter().filter(|budget| !fits(budget)).map(|budget| {

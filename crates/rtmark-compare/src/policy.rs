@@ -173,6 +173,13 @@ fn matches(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bo
     scenario.matches(key.scenario.as_str()) && key.kernel.matches(kernel) && soc.matches(&key.soc)
 }
 
+impl Acknowledged {
+    /// Tells whether it concerns one of this series' figures.
+    pub(crate) fn applies_to(&self, key: &Key) -> bool {
+        matches(key, &self.scenario, &self.kernel, &self.soc)
+    }
+}
+
 impl Budget {
     /// Tells whether it concerns one of this series' figures.
     pub(crate) fn applies_to(&self, key: &Key) -> bool {

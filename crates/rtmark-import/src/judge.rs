@@ -116,6 +116,20 @@ fn check_order(row: &mut Row, summary: &Summarised) {
         let why = "its smallest sample, percentiles and largest sample do not increase";
         row.flag(FlagKind::Contradiction, why);
     }
+    // Other suites may count samples that their extremes leave out.
+    if let (Suite::Rtmark, Some(min), Some(max)) = (row.suite, summary.min, summary.max) {
+        if summary.count == Some(1) && max > min + 1.0 {
+            row.flag(
+                FlagKind::Contradiction,
+                "its only sample is both the smallest and the largest",
+            );
+        }
+        if summary.sigma.is_some_and(|sigma| sigma > max - min + 1.0) {
+            let why =
+                "its standard deviation exceeds the distance of its smallest and largest sample";
+            row.flag(FlagKind::Contradiction, why);
+        }
+    }
 }
 
 fn resolution_flags(row: &mut Row, typical: f64, resolution: Option<f64>) {

@@ -345,6 +345,11 @@ fn by_lines(
             || readers.iter_mut().any(|reader| reader.unmatched(&line, log) == LineMatch::Consumed);
         if !taken {
             report_unmatched(&line, log);
+        } else if line.unended
+            && line.raw.ends_with(|last: char| last.is_ascii_digit() || last == '.')
+        {
+            let message = "the file ends with a number and no line end: if it was cut there, the number is wrong";
+            log.warn(line.number, message);
         }
         if FAILED.fits(line.text()) {
             let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);

@@ -23,6 +23,8 @@ pub struct Line {
     pub tag: Option<String>,
     /// Whether the line continued beyond [`LONGEST_LINE`].
     pub cut: bool,
+    /// Whether the log ends in the line, before any line end.
+    pub unended: bool,
 }
 
 impl Line {
@@ -105,7 +107,7 @@ impl<R: BufRead> Lines<R> {
             };
             if bytes.is_empty() {
                 self.line.half = None;
-                return Ok(self.line.any().then(|| self.finish()));
+                return Ok(self.line.any().then(|| Line { unended: true, ..self.finish() }));
             }
             let end = bytes.iter().position(|&byte| self.line.push(byte));
             let used = end.map_or(bytes.len(), |end| end + 1);
@@ -260,7 +262,7 @@ fn cleaned(text: &str, number: u64) -> Line {
         tag = if named.is_empty() { tag } else { Some(named) };
         start += found.at(0).len();
     }
-    Line { number, raw, start, tag, cut: false }
+    Line { number, raw, start, tag, ..Line::default() }
 }
 
 #[cfg(test)]
@@ -280,6 +282,8 @@ mod tests {
     fn every_line_end_ends_a_line_once() {
         assert_eq!(texts(b"a\nb\r\nc\rd\r\n\ne"), ["a", "b", "c", "d", "", "e"]);
         assert_eq!(lines(b"a\r\n\r\nb")[2].number, 3);
+        let unended = |bytes| lines(bytes).iter().map(|line| line.unended).collect::<Vec<_>>();
+        assert_eq!((unended(b"a\nb"), unended(b"a\nb\n")), (vec![false, true], vec![false; 2]));
         assert!(texts(b"").is_empty());
     }
 

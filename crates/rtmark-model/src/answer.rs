@@ -38,6 +38,17 @@ impl Answer {
         }
     }
 
+    /// Returns which times of some answers are of another clock than the one that the program sets, each note once.
+    pub fn clock_notes<'a>(answers: impl IntoIterator<Item = &'a Self>) -> Vec<String> {
+        let mut notes = Vec::new();
+        for note in answers.into_iter().filter_map(|answer| answer.series()?.clock_note()) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
     /// Returns the series, if it was measured.
     pub fn series(&self) -> Option<&Series> {
         match self {

@@ -117,6 +117,14 @@ pub const SELECTED_CLOCK_FACT: &str = "~selected_clock_hz";
 /// The fact of a series in which more spans ended without a begin than its scenario allows: their number.
 pub const LONE_ENDS_FACT: &str = "~lone_ends";
 
+/// Describes that times are of another clock than the one to which a program has set the core by its registers.
+/// Every output that shows times of such a run says it in these words.
+pub fn clock_note(program: &str, selected: Hertz, shown: Hertz) -> String {
+    format!(
+        "{program} sets the core's clock to {selected} by its registers, but times are at the soc's {shown}"
+    )
+}
+
 /// All samples of one key, and everything that produced them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
@@ -213,6 +221,13 @@ impl Series {
     /// which the series' cycles become times.
     pub fn selected_clock(&self) -> Option<Hertz> {
         self.facts.get(SELECTED_CLOCK_FACT)?.parse().ok().map(Hertz)
+    }
+
+    /// Describes that the series' times are of another clock than the one that its program sets, if they are. All
+    /// series of a kernel share the note.
+    pub fn clock_note(&self) -> Option<String> {
+        let note = clock_note(self.key.kernel.as_str(), self.selected_clock()?, self.clock);
+        Some(format!("{note}; cycles are not affected."))
     }
 
     /// Returns the range of the typical samples over layouts; `None` if only the linker's own was

@@ -2,7 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rtmark_sim::{CoreKind, Machine, Symbols};
+use rtmark_sim::{CoreKind, Irq, Machine, Symbols};
+
+/// The part of all handled interrupts that must share a handler for it to be the default one, and how many of
+/// them at least: a handler of one's own may serve several.
+const SHARED_PART: usize = 4;
+const LEAST_SHARED: usize = 3;
+/// How many bytes of a handler are searched for a read of the exception's number.
+const SEARCHED: usize = 64;
+/// Where a handler ends at the latest: `b .`, `bx lr`.
+const ENDS: [u16; 2] = [0xE7FE, 0x4770];
 
 /// Names interrupts after their handlers, as in `IRQ 43 TIM8_BRK_TIM12`. The names come from the
 /// symbols of CMSIS (`TIM8_BRK_TIM12_IRQHandler`) or of Rust's peripheral access crates
@@ -56,6 +65,36 @@ impl ExceptionNames {
             None => number,
         }
     }
+}
+
+/// Says that an interrupt has no handler of its own, if its vector leads where those of many others lead: to a
+/// default handler, perhaps because the name of its own handler is not the one that the table expects. Handlers
+/// that read the exception's number from IPSR call others by it, and are no default handlers.
+pub fn handler_note(machine: &Machine, symbols: &Symbols, interrupt: Irq) -> Option<String> {
+    machine.handler_table()?;
+    let handler = machine.handler_of(interrupt).ok()?;
+    let others = (0..machine.soc().interrupts).map(Irq::from).filter(|other| *other != interrupt);
+    let others: Vec<u32> = others.filter_map(|other| machine.handler_of(other).ok()).collect();
+    let sharing = others.iter().filter(|other| **other == handler).count();
+    if sharing < LEAST_SHARED || sharing * SHARED_PART < others.len() {
+        return None;
+    }
+    let halves: Vec<u16> = machine
+        .peek(handler, SEARCHED)
+        .chunks_exact(2)
+        .map(|half| u16::from_le_bytes([half[0], half[1]]))
+        .take_while(|half| !ENDS.contains(half))
+        .collect();
+    // MRS Rd, IPSR.
+    if halves.windows(2).any(|pair| pair[0] == 0xF3EF && pair[1] & 0xF0FF == 0x8005) {
+        return None;
+    }
+    let at = symbols.name_at(handler).filter(|at| at.offset == 0);
+    let at = at.map_or_else(|| format!("{handler:#010x}"), |at| at.symbol);
+    let name = machine.soc().core.exception_name(interrupt.exception());
+    Some(format!(
+        "{name} has no handler of its own: its vector leads to {at}, as those of {sharing} other interrupts do"
+    ))
 }
 
 /// Extracts an interrupt's name from its handler's, if it is more than a number.

@@ -64,7 +64,7 @@ pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
 pub use debug_info::missing_debug_info;
 pub use difference::{Difference, Inclusive, Row};
-pub use exceptions::ExceptionNames;
+pub use exceptions::{ExceptionNames, handler_note};
 pub use functions::{Functions, shared_name};
 pub use held::{HeldBackRecorder, HeldInterrupt};
 pub use landmarks::landmarks;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-use rtmark_model::{PROBES_SECTION, SELECT_SYMBOL};
+use rtmark_model::{PROBES_SECTION, SELECT_SYMBOL, clock_note};
 use rtmark_sim::{ClockControl, ClockHistory, ClockOperand, ClockTree, Image, Machine};
 use rtmark_units::{Cycles, Hertz, Nanoseconds};
 
@@ -85,12 +85,11 @@ fn can_change(tree: &ClockTree) -> bool {
 }
 
 /// Returns the clock to which a program has set the core by its registers, if the clock of the run does not
-/// follow them and is another one.
-pub fn ignored_clock(machine: &Machine) -> Option<Hertz> {
+/// follow them and is another one. `after_reset` is the clock that they selected before the program ran.
+pub fn ignored_clock(machine: &Machine, after_reset: Option<Hertz>) -> Option<Hertz> {
     let soc = machine.soc();
     let selected = machine.selected_clock().filter(|_| soc.clock_control == ClockControl::Fixed)?;
-    let is_set = || Machine::new(soc).selected_clock() != Some(selected);
-    (differs(selected, soc.clock) && is_set()).then_some(selected)
+    (differs(selected, soc.clock) && after_reset != Some(selected)).then_some(selected)
 }
 
 /// Returns what else may explain a clock that is not as expected.
@@ -110,12 +109,12 @@ impl RunClock {
         let fixed =
             |clock, origin, notes| Self { history: ClockHistory::new(clock), origin, notes, end };
         if soc.clock_control == ClockControl::Fixed {
-            let note = ignored_clock(machine).map(|selected| ClockNote {
-                text: format!(
-                    "the program sets the core's clock to {selected} by its registers, but times are at the \
-                     soc's {}",
-                    soc.clock
-                ),
+            // The machine has run, and does not keep what its registers were.
+            let after_reset = || Machine::new(soc).selected_clock();
+            let selected =
+                ignored_clock(machine, None).and_then(|_| ignored_clock(machine, after_reset()));
+            let note = selected.map(|selected| ClockNote {
+                text: clock_note("the program", selected, soc.clock),
                 options: format!(": for the other, --clock {}", option(selected)),
             });
             return fixed(soc.clock, ClockOrigin::Soc, note.into_iter().collect());

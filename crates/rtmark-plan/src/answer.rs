@@ -117,6 +117,9 @@ pub struct KernelPlan {
     /// The images whose costs verdict and bounds use: the one that ran the set, or the suite's if the
     /// set was not run.
     pub costs_of: CostsOf,
+    /// That times are of another clock than the one that the kernel sets, if they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskPlan>,
     /// The utilization by tasks and handlers, in percent of the processor.
@@ -363,6 +366,7 @@ impl KernelPlan {
             order: model.order_description().to_owned(),
             verdict: if overload { Verdict::Misses } else { verdict(&tasks, wanted_percent) },
             costs_of: CostsOf::Suite,
+            notes: Vec::new(),
             tasks,
             utilisation_percent: set.utilisation_exact() * 100.0,
             breakdown_percent: breakdown,
@@ -392,6 +396,7 @@ impl KernelPlan {
             version: self.version,
             profile: self.profile,
             curves: self.curves,
+            notes: self.notes,
             costs_of: CostsOf::Image,
             of_suite: Some(of_suite),
             ..Self::new(set, model, costs, wanted_percent)

@@ -217,6 +217,7 @@ mod tests {
             order: String::new(),
             verdict,
             costs_of: CostsOf::Suite,
+            notes: Vec::new(),
             tasks: Vec::new(),
             utilisation_percent: 0.0,
             breakdown_percent: None,

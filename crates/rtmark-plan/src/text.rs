@@ -148,7 +148,10 @@ impl Sweep {
         }
         text.push_str(&columns.render(form));
         text.push('\n');
-        for sentence in self.sentences() {
+        let mut notes: Vec<_> = self.rows().flat_map(|(_, plan)| plan.notes.clone()).collect();
+        notes.sort();
+        notes.dedup();
+        for sentence in self.sentences().into_iter().chain(notes) {
             let _ = match form {
                 Form::Text => writeln!(text, "{sentence}"),
                 Form::Markdown => writeln!(text, "- {sentence}"),
@@ -183,6 +186,9 @@ impl KernelPlan {
             Form::Markdown => writeln!(text, "\n## {title}\n"),
         };
         text.push_str(&self.bounds().render(form));
+        for note in &self.notes {
+            let _ = writeln!(text, "\n{note}");
+        }
         for task in &self.tasks {
             if let Some(why) = &task.no_bound {
                 let _ = writeln!(text, "\n{} has no bound: {why}.", task.name);

@@ -1,9 +1,10 @@
 //! Answers for one kernel: verdicts, and the reasons for missing bounds.
 
+mod common;
+
 use rtmark_plan::{
     Bound, Cost, Costs, CostsOf, Document, Form, Interrupt, KernelPlan, Kind, Model, NoBound,
-    Origin, Outcome, Queue, QueueRun, Release, RunPlan, Section, Set, Spans, Task, TaskRun,
-    Verdict, search,
+    Origin, Outcome, Queue, QueueRun, Release, RunPlan, Section, Set, Spans, Task, Verdict, search,
 };
 
 const TICK: u64 = 10_000;
@@ -86,23 +87,26 @@ fn a_missing_scenario_leaves_the_bound_unknown() {
 }
 
 fn run_of(longest: [u64; 3], bounds: [Option<u64>; 3]) -> RunPlan {
-    let task = |at: usize| TaskRun {
-        name: ["high", "middle", "low"][at].into(),
-        bound: bounds[at],
-        longest: longest[at],
-        jobs: 1,
-        witness: None,
-        timeline: None,
+    common::run_of(["high", "middle", "low"], longest, bounds)
+}
+
+#[test]
+fn notes_are_in_every_form() {
+    let (set, model) = (three(), freertos());
+    let costs = costs(&set, &[]);
+    let plan = KernelPlan {
+        notes: vec!["k sets the clock".into()],
+        ..KernelPlan::new(&set, &model, &costs, 0.0)
     };
-    RunPlan {
-        not_run: None,
-        elf_sha256: String::new(),
-        offsets_tried: 1,
-        tasks: (0..3).map(task).collect(),
-        queues: Vec::new(),
-        wake: None,
-        breakdown_percent: None,
+    // The image's own costs change nothing about the clock.
+    let plan = plan.on_image(&set, &model, &costs, 0.0);
+    let document = document(plan);
+    let forms = [document.text(Form::Text), document.text(Form::Markdown), document.page()];
+    for form in forms {
+        assert_eq!(form.matches("k sets the clock").count(), 1, "{form}");
     }
+    let kept = serde_json::to_string(&document).expect("JSON");
+    assert_eq!(serde_json::from_str::<Document>(&kept).expect("reads back"), document);
 }
 
 fn document(plan: KernelPlan) -> Document {

@@ -1,8 +1,8 @@
 //! The figures of an answer by hand: slack, gaps, the load at which a set breaks down, and what is kept.
 
-use rtmark_plan::{
-    Cost, Costs, Curves, KernelPlan, Model, Protocol, RunPlan, Set, Task, TaskRun, Verdict,
-};
+mod common;
+
+use rtmark_plan::{Cost, Costs, Curves, KernelPlan, Model, Protocol, RunPlan, Set, Task, Verdict};
 
 fn ideal() -> Model {
     Model::ideal(Protocol::Ceiling)
@@ -19,23 +19,7 @@ fn plan(set: &Set, wanted_percent: f64) -> KernelPlan {
 }
 
 fn run_of(longest: [u64; 2], bound: Option<u64>) -> RunPlan {
-    let task = |longest| TaskRun {
-        name: String::new(),
-        bound,
-        longest,
-        jobs: 1,
-        witness: None,
-        timeline: None,
-    };
-    RunPlan {
-        not_run: None,
-        elf_sha256: String::new(),
-        offsets_tried: 1,
-        tasks: longest.map(task).to_vec(),
-        queues: Vec::new(),
-        wake: None,
-        breakdown_percent: None,
-    }
+    common::run_of(["a", "b"], longest, [bound; 2])
 }
 
 #[test]

@@ -80,18 +80,8 @@ pub fn summary(series: &Series) -> Option<String> {
 
 /// Returns the remarks about a series: what is unusual about it, and where its figure comes from.
 pub fn remarks(series: &Series) -> impl Iterator<Item = String> {
-    unpaired_note(series).into_iter().chain(clock_note(series)).chain(where_held(series))
-}
-
-/// Describes that the times of a series are of another clock than the one that its program sets. All series
-/// of a kernel share the note.
-fn clock_note(series: &Series) -> Option<String> {
-    let selected = series.selected_clock()?;
-    Some(format!(
-        "{} sets the core's clock to {selected} by its registers, but times are at the soc's {}; cycles are \
-         not affected.",
-        series.key.kernel, series.clock
-    ))
+    let of_samples = unpaired_note(series).into_iter().chain(hit_note(series));
+    of_samples.chain(series.clock_note()).chain(where_held(series))
 }
 
 /// Describes where an interrupt was held back for longest.
@@ -99,6 +89,27 @@ fn where_held(series: &Series) -> Option<String> {
     let HeldInterval { by, from, to, .. } = series.held.as_ref()?;
     let Key { kernel, scenario, .. } = &series.key;
     Some(format!("{kernel} {scenario}: by {}, from {from} to {to}", by.join(" and ")))
+}
+
+/// Describes that a figure is of few samples, because a tick or an interrupt hit most of them: perhaps it belongs
+/// to the span, and the scenario does not say so.
+fn hit_note(series: &Series) -> Option<String> {
+    let statistics = series.statistics()?;
+    let hit = statistics.disturbed?.count;
+    let others = statistics.steady.map_or(0, |steady| steady.count);
+    let figure = match others {
+        0 => "theirs".to_owned(),
+        1 => "that of one other sample".to_owned(),
+        others => format!("that of {others} other samples"),
+    };
+    let Key { kernel, scenario, .. } = &series.key;
+    (hit > others).then(|| {
+        format!(
+            "{kernel} {scenario}: a tick or another interrupt hit {hit} of {} samples, and the figure is {figure}; \
+             if it belongs to the span, say so with `ticks` or `interrupts` of the scenario.",
+            statistics.count
+        )
+    })
 }
 
 /// Describes the hits of a series' probes that are no samples.

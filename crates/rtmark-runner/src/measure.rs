@@ -306,6 +306,7 @@ pub(crate) fn measure_with(
     let mut watch = ScenarioWatch::begin(&mut session.machine, &probed.records, scenario, options)
         .ok_or_else(|| build(format!("scenario {id} lacks a begin or an end probe")))?;
     session.machine.watch_masks();
+    let after_reset = session.machine.selected_clock();
     let ending = session.run(budget, |machine| {
         watch.look(machine);
         advanced(machine.cycles());
@@ -350,7 +351,7 @@ pub(crate) fn measure_with(
     check_sample_count(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
-    if let Some(clock) = ignored_clock(&session.machine) {
+    if let Some(clock) = ignored_clock(&session.machine, after_reset) {
         facts.insert(SELECTED_CLOCK_FACT.to_owned(), clock.0.to_string());
     }
     if scenario.has_too_many_lone_ends(unpaired.ends) {

@@ -22,6 +22,9 @@ pub struct SocFile {
 /// The socs of the default suite: a small core and a large one.
 const SUITE: [&str; 2] = ["stm32c031", "stm32f405"];
 
+/// The name of the only clock in the tree of a soc whose clock a user has given.
+const GIVEN_CLOCK: &str = "the given clock";
+
 impl DescriptionFile for SocFile {
     const KIND: FileKind = FileKind::Soc;
     const BUILTIN: &'static [(&'static str, &'static str)] = description_file::files_of![
@@ -77,13 +80,18 @@ impl SocFile {
         let hertz = toml::Value::from(i64::from(clock.0));
         let mut soc: toml::Table = self.text.parse().unwrap_or_default();
         soc.insert("clock_hz".to_owned(), hertz.clone());
-        let core = toml::Value::from("the given clock");
+        let core = toml::Value::from(GIVEN_CLOCK);
         let node =
             toml::Table::from_iter([("name".to_owned(), core.clone()), ("hz".to_owned(), hertz)]);
         let clocks = vec![toml::Value::from(node)];
         let tree = [("core".to_owned(), core), ("clock".to_owned(), clocks.into())];
         soc.insert("clock_tree".to_owned(), toml::Table::from_iter(tree).into());
         self.changed(&soc)
+    }
+
+    /// Returns whether its clock is one that a user has given.
+    pub fn has_given_clock(&self) -> bool {
+        self.soc.clock_tree.as_ref().is_some_and(|tree| tree.core == GIVEN_CLOCK)
     }
 
     /// Returns the same soc with another crystal. `None` if its clock tree has no crystal.

@@ -20,8 +20,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 mod share;
+mod time;
 
 pub use share::{Share, ShareError};
+pub use time::picoseconds;
 
 macro_rules! count {
     ($(#[$doc:meta])* $name:ident, $suffix:literal) => {

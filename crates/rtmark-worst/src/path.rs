@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use rtmark_sim::{Cycles, Hit, InternalError, Irq, Machine, Register, Watch, WatchId};
+use rtmark_sim::{Cycles, Hit, InternalError, Irq, Machine, Register, Stop, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::border::reach;
@@ -133,6 +133,17 @@ pub enum PathError {
         asked: u8,
         /// The register's contents when the first window begins.
         found: u8,
+    },
+    /// A handler does not return, so that pairs have no greatest distance.
+    #[error(
+        "the handler of interrupt {interrupt} does not return within {cycles} cycles, which would be the \
+         greatest distance between the two"
+    )]
+    NoReturn {
+        /// The interrupt.
+        interrupt: Irq,
+        /// How long it was waited for.
+        cycles: u64,
     },
     /// The two interrupts cannot be distinguished.
     #[error("interrupts {0} and {1} are equal or share a handler: they cannot be distinguished")]
@@ -266,10 +277,33 @@ impl Path {
             path.check_machine(&machine);
         }
         path.check_machine(&there);
+        let endless = path.endless_handler();
         match path.failure() {
-            None => Ok(path),
+            None => endless.map_or(Ok(path), Err),
             Some(error) => Err(PathError::Internal(error)),
         }
+    }
+
+    /// Tries whether handlers return, if that is what ends the search of pairs: if the first moment's do not, each
+    /// moment would be combined with all moments until the patience runs out, both millions of times.
+    fn endless_handler(&self) -> Option<PathError> {
+        let cycles = self.question.patience;
+        let second =
+            self.second.filter(|_| self.question.second.is_some_and(|it| it.distance.is_none()))?;
+        let there = self.at(self.question.windows.first()?.from);
+        let is_endless = |line: &&SearchedInterrupt| {
+            let mut machine = there.clone();
+            let at = machine.cycles().0 + 1;
+            machine.pend_interrupt(line.interrupt, Cycles(at));
+            let stop = machine.run(Cycles(at.saturating_add(cycles)));
+            self.check_machine(&machine);
+            let hits = machine.take_hits();
+            let has = |watch| hits.iter().any(|hit| hit.watch == watch && hit.cycle.0 >= at);
+            let goes_on = matches!(stop, Stop::Limit | Stop::Asleep);
+            goes_on && has(line.handler_watch) && !has(line.return_watch)
+        };
+        let endless = [&self.line, &second].into_iter().find(is_endless)?;
+        Some(PathError::NoReturn { interrupt: endless.interrupt, cycles })
     }
 
     /// Records a mistake of the simulator in a machine that has run along the path, if there was one:

@@ -247,6 +247,29 @@ pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, Cli
     Ok(runs)
 }
 
+/// Returns the soc that a user means by the name of a soc, or of a board that has it.
+pub fn soc_named(name: &str) -> String {
+    boards::find(name).map_or_else(|_| name.to_owned(), |file| file.soc.soc.name)
+}
+
+/// Keeps the runs of a recording that are of these socs, all if none is named.
+pub fn retain_socs(runs: &mut Vec<Recorded>, socs: &[String], path: &Path) -> Result<(), CliError> {
+    if socs.is_empty() {
+        return Ok(());
+    }
+    let socs: Vec<String> = socs.iter().map(|name| soc_named(name)).collect();
+    runs.retain(|run| socs.contains(&run.key.soc));
+    if runs.is_empty() {
+        let message = format!("{}: no recorded run is of {}", path.display(), socs.join(" or "));
+        return Err(CliError::new(
+            Exit::NothingSelected,
+            message,
+            "give the soc that was recorded",
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the answers of recorded runs.
 pub fn answers(runs: &[Recorded], catalogue: &Catalogue) -> Vec<Answer> {
     runs.iter().map(|run| run.answer(catalogue)).collect()

@@ -506,7 +506,8 @@ fn fields(text: &str) -> Result<(Fields, Option<Vec<Number>>), String> {
     let mut fields = Fields::default();
     let mut samples = None;
     for (name, raw) in object {
-        if name == "samples" {
+        let is_absent = raw.get() == "null" || (name == "flag" && raw.get() == "false");
+        if name == "samples" && !is_absent {
             let values: Vec<&RawValue> =
                 serde_json::from_str(raw.get()).map_err(|_| "samples is not a list".to_owned())?;
             let numbers = values.iter().map(|raw| Number::read(raw.get()));
@@ -514,10 +515,17 @@ fn fields(text: &str) -> Result<(Fields, Option<Vec<Number>>), String> {
             samples = Some(numbers.ok_or("a sample is not a number")?);
             continue;
         }
-        let column = COLUMNS.iter().copied().find(|column| *column == name && *column != "value");
+        let known = ["samples"].iter().chain(COLUMNS);
+        let column = known.copied().find(|column| *column == name && *column != "value");
         let column = column.ok_or_else(|| {
             format!("unknown key `{}`", name.chars().take(40).collect::<String>().escape_debug())
         })?;
+        if is_absent {
+            continue;
+        }
+        if raw.get().starts_with(['{', '[']) {
+            return Err(format!("{name} must be a text or a number"));
+        }
         let text = match serde_json::from_str::<String>(raw.get()) {
             Ok(text) => text,
             Err(_) => raw.get().to_owned(),

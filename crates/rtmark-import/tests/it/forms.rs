@@ -126,6 +126,68 @@ fn a_file_has_the_name_of_the_benchmark() {
     }
 }
 
+/// A key without a value is as good as absent, and false is no reason for a flag.
+#[test]
+fn null_in_json_is_absent() {
+    let read = |row: &str| {
+        let json =
+            format!(r#"{{"rtmark_import":1,"defaults":{{"kernel":"k"}},"rows":[{{{row}}}]}}"#);
+        let imported = import(json.as_bytes(), "x", &Catalogue::default(), &Options::default());
+        imported.expect("a document")
+    };
+    let row =
+        r#""scenario":"a.b","unit":"ns","mean":5,"version":null,"kernel":null,"samples":null"#;
+    for flag in ["null", "false", "\"\""] {
+        let imported = read(&format!(r#"{row},"flag":{flag}"#));
+        let (answers, flagged) = (&imported.answers, imported.flagged());
+        assert_eq!(
+            (answers.len(), flagged, imported.unreadable),
+            (1, 0, 0),
+            "{flag}: {imported:?}"
+        );
+        assert_eq!(answers[0].key().kernel.as_str(), "k", "the default holds");
+        let series = answers[0].series().expect("measured");
+        assert!(!series.key.version.contains("null"), "{series:?}");
+    }
+    assert_eq!(read(&format!(r#"{row},"flag":"late""#)).flagged(), 1);
+    let refused = read(r#""scenario":"a.b","unit":"ns","mean":5,"kernel":["k"]"#);
+    assert!(refused.warnings[0].message.contains("must be a text or a number"), "{refused:?}");
+    let unknown = read(&format!(r#"{row},"value":null"#));
+    assert!(unknown.warnings[0].message.contains("unknown key `value`"), "{unknown:?}");
+}
+
+#[test]
+fn figures_of_own_rows_may_not_contradict_each_other() {
+    for (figures, flagged) in
+        [("10,1.5,9,12,10", 0), ("10,99,9,12,10", 1), ("10,0,9,12,1", 1), ("10,0,10,10,1", 0)]
+    {
+        let csv = format!("scenario,unit,mean,sigma,min,max,count\na.b,cycles,{figures}\n");
+        let imported = import(csv.as_bytes(), "x", &Catalogue::default(), &Options::default());
+        let imported = imported.expect("a log");
+        assert_eq!((imported.answers.len(), imported.flagged()), (1, flagged), "{imported:?}");
+    }
+}
+
+/// Whether a file was cut in its last number cannot be seen, but that it may have been can.
+#[test]
+fn files_that_end_in_a_number_cause_a_warning() {
+    let csv = "scenario,unit,value\na.b,cycles,1200\na.b,cycles,1234";
+    let zephyr =
+        "thread.yield.preemptive.ctx.k_to_k - Context switch via k_yield : 240 cycles , 5000 ns :";
+    let warnings = |text: &str| {
+        let imported = import(text.as_bytes(), "x", &Catalogue::default(), &Options::default());
+        imported.expect("a log").warnings
+    };
+    for cut in [csv, &csv[..csv.len() - 2]] {
+        let said = warnings(cut);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].line == 3 && said[0].message.contains("if it was cut there"), "{said:?}");
+    }
+    for whole in [format!("{csv}\n"), format!("{csv}\r\n"), zephyr.to_owned()] {
+        assert_eq!(warnings(&whole), [], "{whole}");
+    }
+}
+
 /// Samples are whole nanoseconds or cycles. What is lost by that is said, once a series; a time in
 /// microseconds that is a whole number of nanoseconds loses nothing.
 #[test]

@@ -204,6 +204,7 @@ impl KernelPlan {
                 }
                 "."
             }
+            @for note in &self.notes { p { (note) } }
             p { "Verdict and bounds rest on costs " (self.costs_of.description()) "." }
             @if let Some(wake) = self.run.as_ref().and_then(|run| run.wake) {
                 p { (wake.sentence(self.utilisation_percent)) }

@@ -15,9 +15,6 @@ pub enum Time {
     Picoseconds(u64),
 }
 
-const UNITS: [(&str, u64); 4] =
-    [("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
-
 impl Time {
     /// Converts to cycles at a clock of `hertz`, rounded to the nearest.
     pub fn cycles(self, hertz: u64) -> u64 {
@@ -41,27 +38,12 @@ impl Time {
                 "`{text}` is not a time: write cycles as 1200, or a time as \"120us\" or \"1.5ms\""
             )
         };
-        let text = text.trim();
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, unit) = (&text[..end], text[end..].trim());
-        if unit == "cycles" || unit == "cycle" {
-            return number.parse().map(Self::Cycles).map_err(|_| wanted());
+        let cycles = ["cycles", "cycle"].iter().find_map(|unit| text.trim().strip_suffix(unit));
+        if let Some(number) = cycles {
+            return number.trim().replace('_', "").parse().map(Self::Cycles).map_err(|_| wanted());
         }
-        let scale = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wanted)?.1;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        let whole: u64 = whole.parse().map_err(|_| wanted())?;
-        let digits = fraction.len();
-        if digits == 0 || digits > 9 {
-            return Err(wanted());
-        }
-        let fraction: u64 = fraction.parse().map_err(|_| wanted())?;
-        let part = u128::from(fraction) * u128::from(scale) / 10_u128.pow(digits as u32);
-        let whole = whole.checked_mul(scale).ok_or_else(wanted)?;
-        u64::try_from(part)
-            .ok()
-            .and_then(|part| whole.checked_add(part))
-            .map(Self::Picoseconds)
-            .ok_or_else(wanted)
+        let time = rtmark_units::picoseconds(text).and_then(|time| u64::try_from(time).ok());
+        time.map(Self::Picoseconds).ok_or_else(wanted)
     }
 }
 
@@ -98,7 +80,7 @@ fn time_schema() -> Schema {
         "description": "Cycles, or a time with its unit",
         "oneOf": [
             { "type": "integer", "minimum": 0 },
-            { "type": "string", "pattern": "^ *[0-9]+(\\.[0-9]{1,9})? *(ns|us|ms|s|cycles?) *$" },
+            { "type": "string", "pattern": "^ *[0-9_]+(\\.[0-9_]+)? *(ns|us|\u{b5}s|ms|s|cycles?) *$" },
         ],
     })
 }

@@ -284,6 +284,30 @@ fn probes_that_are_no_samples_are_noted() {
     assert!(noted(0, 0).iter().all(|text| !text.contains("counted")));
 }
 
+/// The figure of a span that a tick belongs to, without the scenario saying so, would be that of odd samples.
+#[test]
+fn figures_of_few_samples_beside_many_hit_ones_are_noted() {
+    let tick = Disturbance { tick: true, interrupt: false };
+    for (steady, hit, figure) in [
+        (1, 5, Some("hit 5 of 7 samples, and the figure is that of one other sample")),
+        (2, 5, Some("hit 5 of 8 samples, and the figure is that of 2 other samples")),
+        (0, 5, Some("hit 5 of 6 samples, and the figure is theirs")),
+        (5, 5, None),
+    ] {
+        let mut samples = Samples::new();
+        (0..=steady).for_each(|_| samples.push(13, Disturbance::NONE));
+        (0..hit).for_each(|_| samples.push(62, tick));
+        let mut of_ticks = series("freertos", "timer.tick", &[1; 3]);
+        of_ticks.readings = Readings::Exact(Exact(samples));
+        let answers = [Answer::Measured(Box::new(of_ticks))];
+        for text in [rtmark_report::table(&answers, 200), rtmark_report::markdown(&answers)] {
+            let text = plain(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(text.contains("belongs to the span"), figure.is_some(), "{text}");
+            assert!(text.contains(figure.unwrap_or_default()), "{text}");
+        }
+    }
+}
+
 #[test]
 fn json_matches_the_published_schema() {
     let text = rtmark_report::json("rtmark 0.1.0", &answers()).expect("rendered");

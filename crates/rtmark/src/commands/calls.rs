@@ -1,5 +1,6 @@
 //! `rtmark calls`
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -9,9 +10,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_calls::{
     Api, CallRecorder, CalledFunction, InlinedCall, KernelCost, Origin, Outcome, Site,
 };
-use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map, RunClock};
+use rtmark_model::{HeldInterval, Pattern};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Ending, RunLimit, Session, input_file};
+use rtmark_sim::Image;
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -111,6 +113,10 @@ struct CallRun {
     clocks: Vec<ClockPeriod>,
     /// The kernel whose API identified the functions.
     kernel: String,
+    /// What else to know: that times are of another clock than the program sets, or that a pattern of --api matches
+    /// nothing, or that a row's cycles are not all the kernel's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     /// How the run ended, in one word.
     ending: &'static str,
     /// How the run ended, in a sentence.
@@ -121,8 +127,6 @@ struct CallRun {
     paid: KernelCost,
     /// The longest intervals in which the most urgent interrupt would have been held back.
     held: Vec<HeldInterval>,
-    #[serde(skip)]
-    clock: RunClock,
     #[serde(skip)]
     exit: Exit,
     #[serde(skip)]
@@ -159,11 +163,7 @@ impl Arguments {
             }
         }
         for run in runs.iter().filter(|_| !verbosity.quiet) {
-            self.choice
-                .clock
-                .notes(&run.clock)
-                .iter()
-                .for_each(|note| say(format!("{}: {note}", run.name)));
+            run.notes.iter().for_each(|note| say(format!("{}: {note}", run.name)));
         }
         for run in runs.iter().filter(|run| run.exit != Exit::Fine) {
             let hint = run.hint.unwrap_or("the results cover the run up to that point");
@@ -241,7 +241,13 @@ impl Arguments {
             soc: subject.soc.soc.name.clone(),
             clock_hz: clock.main().0,
             clocks: clock::periods(&clock.history),
-            clock,
+            notes: own
+                .filter(|api| api.id.is_empty())
+                .map_or_else(Vec::new, |api| unmatched(api, image, lines.as_ref()))
+                .into_iter()
+                .chain(called_back(api, &paid))
+                .chain(self.choice.clock.notes(&clock).iter().map(ToString::to_string))
+                .collect(),
             kernel: api.name.clone(),
             ending: ending::word(&end),
             message,
@@ -268,6 +274,35 @@ fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
         let hint = "`rtmark calls --help` shows an example";
         CliError::new(Exit::Usage, error.to_string(), hint)
     })
+}
+
+/// Describes the patterns of a user's file that match no function of an image, whose cycles count as the
+/// application's.
+fn unmatched(api: &Api, image: &Image, lines: Option<&Lines<'_>>) -> Vec<String> {
+    let has_mangled = image.symbols().names().any(|name| name.starts_with("_Z"));
+    let note = |(key, pattern): (&str, &Pattern)| {
+        let pattern = pattern.to_string();
+        let mangled = if has_mangled && pattern.contains("::") {
+            "; the names of C++ functions are mangled, as in _ZN6kernel*"
+        } else {
+            ""
+        };
+        format!("--api: `{pattern}` of `{key}` matches no function of the image{mangled}")
+    };
+    api.unmatched(image.symbols(), lines).into_iter().map(note).collect()
+}
+
+/// Describes the rows whose cycles are not all the kernel's.
+fn called_back(api: &Api, paid: &KernelCost) -> Vec<String> {
+    let returned = paid.called.iter().filter(|row| row.outcome == Outcome::Returned);
+    let back = returned.filter(|row| api.calls_application(&row.symbol));
+    let names: BTreeSet<&str> = back.map(|row| row.function.as_str()).collect();
+    let note = |name| {
+        format!(
+            "{name} calls the application back: the cycles of its row include the application's"
+        )
+    };
+    names.into_iter().map(note).collect()
 }
 
 /// Returns the error for an image in which no kernel function is recognised.
@@ -407,7 +442,7 @@ fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
     text.push_str(
         "\nAll times are in cycles. returns: from the call to its return; switches: from the call to the\n\
          first instruction of another thread outside the kernel; hit: calls that an interrupt hit,\n\
-         which are not timed\n",
+         which are in neither cycles nor share of their row\n",
     );
 }
 

@@ -133,6 +133,14 @@ impl Shared {
                         (product+opt=3 differs from product); `rtmark show RUN` shows what a run has";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
+        let (noted, notes) = (Answer::clock_notes(&was), Answer::clock_notes(&is));
+        if !verbosity.quiet {
+            let id = shelf::short(&before.id);
+            let earlier = noted.iter().filter(|note| !notes.contains(note));
+            let earlier = earlier.map(|note| format!("note: in {id}, {note}"));
+            let later = notes.iter().map(|note| format!("note: {note}"));
+            earlier.chain(later).for_each(say);
+        }
         let times = store.times(&after)?.into_iter().collect();
         Ok(Compared { comparison, after: is, times })
     }

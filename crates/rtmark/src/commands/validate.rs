@@ -145,16 +145,8 @@ impl Arguments {
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
             let mut runs = boards::recorded(path, &requested)?;
-            // A board's name stands for its soc.
-            let soc = rtmark_runner::boards::find(&self.soc)
-                .map(|file| file.soc.soc.name)
-                .unwrap_or(self.soc);
-            runs.retain(|run| run.key.soc == soc);
-            if runs.is_empty() {
-                let message = format!("{}: no recorded run is of {soc}", path.display());
-                let hint = "give the soc that was recorded";
-                return Err(CliError::new(Exit::NothingSelected, message, hint));
-            }
+            let soc = boards::soc_named(&self.soc);
+            boards::retain_socs(&mut runs, std::slice::from_ref(&soc), path)?;
             let rehearsal = match output_channel(&runs) {
                 OutputChannel::Semihosting => Rehearsal::new(socs::find(&soc)?),
                 OutputChannel::Uart => {

@@ -227,6 +227,9 @@ fn recorded_sessions_are_read_without_their_image() {
             .trouble(4, &[&read[..], &["--kernel", "rtic"]].concat())
             .contains("none of the recorded runs")
     );
+    let of_soc = |soc| [&read[..], &["--soc", soc]].concat();
+    assert_eq!(place.expect_success(&of_soc("nucleo-c031c6")), table);
+    assert!(place.trouble(4, &of_soc("stm32f405")).contains("no recorded run is of stm32f405"));
 
     // A digit of a count changed on its way; a line lost; the end lost.
     let spoil = |change: &dyn Fn(&str) -> String| {

@@ -2,8 +2,10 @@
 
 #[cfg(unix)]
 mod boards;
+mod calls;
 mod common;
 mod debugger;
+mod handlers;
 mod import;
 mod look;
 mod plain;

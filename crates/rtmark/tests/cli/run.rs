@@ -362,6 +362,13 @@ fn a_clock_that_firmware_sets_is_said_beside_times_of_another() {
         let column = csv.lines().map(|line| line.rsplit(',').next().expect("a column"));
         let expected = ["selected_clock_hz", other.unwrap_or("")];
         assert_eq!(column.collect::<Vec<_>>(), expected, "{csv}");
+        tree.run(&["-s", "a.one", "--fresh"]);
+        let home = tree.path("");
+        let compared = run_rtmark(&home, &["compare", "latest~1", "latest"]);
+        assert_eq!(compared.stderr.matches("sets the core's clock").count(), other.iter().count());
+        run_rtmark(&home, &["report", "--output", "a.html"]);
+        let page = std::fs::read_to_string(tree.path("a.html")).expect("written");
+        assert_eq!(page.contains("clock to 24"), other.is_some());
         let path = tree.path("firmware/k/a.elf").display().to_string();
         let sim = run_rtmark(&tree.path(""), &["sim", &path, "--soc", "stm32c031"]);
         assert_eq!(sim.stderr.contains("--clock 24MHz"), other.is_some(), "{sim:#?}");

@@ -56,11 +56,11 @@ fn image_of_tick(folder: &Path) {
     std::fs::write(&file, bytes).expect("writable");
 }
 
-fn worst(folder: &Path, more: &[&str]) -> CommandResult {
+pub fn worst(folder: &Path, more: &[&str]) -> CommandResult {
     run_rtmark(folder, &[&["worst", "a.elf", "--soc", "stm32c031"], more].concat())
 }
 
-fn json(result: &CommandResult) -> Value {
+pub fn json(result: &CommandResult) -> Value {
     serde_json::from_str(&result.stdout).unwrap_or_else(|error| panic!("{error}: {result:#?}"))
 }
 
@@ -199,7 +199,7 @@ fn an_images_own_masks_choose_the_priority() {
     }
 }
 
-fn valid(document: &Value) {
+pub fn valid(document: &Value) {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/worst.schema.json");
     let schema = std::fs::read_to_string(schema).expect("published");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");

@@ -66,6 +66,8 @@ pub struct Measured<'a> {
     candidates: Vec<Candidate<'a>>,
     figures: Figures,
     functions: Functions,
+    /// That times are of another clock than the one that a kernel sets, by kernel.
+    clock_notes: BTreeMap<String, Vec<String>>,
 }
 
 /// The longest calls of functions, in cycles.
@@ -96,13 +98,19 @@ impl Bench<'_> {
                 Ok(Some(longest))
             }
         })?;
-        let figures = self.measure(&candidates, &shape)?;
-        Ok(Measured { candidates, figures, functions })
+        let answers = self.measure(&candidates, &shape)?;
+        let of = |kernel: &str| {
+            Answer::clock_notes(answers.iter().filter(|it| it.key().kernel.as_str() == kernel))
+        };
+        let names = candidates.iter().map(|candidate| candidate.kernel.manifest.id.to_string());
+        let clock_notes = names.map(|name| (name.clone(), of(&name))).collect();
+        let figures = answers.iter().map(figure).collect();
+        Ok(Measured { candidates, figures, functions, clock_notes })
     }
 
     /// Computes the plan of each kernel at a clock in Hz.
     pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, CliError> {
-        let Measured { candidates, figures, functions } = measured;
+        let Measured { candidates, figures, functions, clock_notes } = measured;
         let mut plans = Vec::new();
         for candidate in candidates {
             let name = candidate.kernel.manifest.id.as_str();
@@ -116,7 +124,9 @@ impl Bench<'_> {
                 Work::Time(time) => Ok(Some(time.cycles(self.hertz()))),
             })?;
             let costs = |set: &Set| candidate.model.measured(set, &mut |scenario| spans(scenario));
-            plans.push(self.plan(candidate, &set, &costs)?);
+            let plan = self.plan(candidate, &set, &costs)?;
+            let notes = clock_notes.get(name).cloned().unwrap_or_default();
+            plans.push(KernelPlan { notes, ..plan });
         }
         Ok(plans)
     }
@@ -288,7 +298,7 @@ impl Bench<'_> {
     }
 
     /// Measures all scenarios that the bounds need, or takes their results from the store.
-    fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Figures, CliError> {
+    fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Vec<Answer>, CliError> {
         let platform = Platform::Sim(Box::new(self.soc.clone()), Basis::Cycles);
         let mut units = Vec::new();
         for candidate in candidates {
@@ -321,7 +331,7 @@ impl Bench<'_> {
         let answers = suite.run(&plan, &mut recorder)?;
         recorder.finish()?;
         show_failures(&answers);
-        Ok(answers.iter().map(figure).collect())
+        Ok(answers)
     }
 }
 

@@ -485,7 +485,8 @@ impl Arguments {
         }
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
-        let runs = boards::recorded(recording, &selection)?;
+        let mut runs = boards::recorded(recording, &selection)?;
+        boards::retain_socs(&mut runs, &self.soc, recording)?;
         let answers = boards::answers(&runs, catalogue);
         let store = self.store.clone().open(config)?;
         let version = env!("CARGO_PKG_VERSION");

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rtmark_gdb::{SessionEnd, SessionObserver};
 use rtmark_model::visible;
-use rtmark_observe::RunClock;
+use rtmark_observe::{RunClock, handler_note};
 use rtmark_runner::{Ending, RunLimit, Session};
-use rtmark_sim::Machine;
+use rtmark_sim::{Image, Irq, Machine};
 use rtmark_units::Cycles;
 
 use super::defmt::Frames;
@@ -246,6 +246,7 @@ impl Arguments {
         notes.extend(self.missed(&session, until, &ended));
         notes.extend(self.unknown_end(&session.machine, &clock, &ended));
         notes.extend(results.missed.clone());
+        notes.extend(default_handler(&session.machine, image, &ended));
         Ok(FinishedRun {
             session,
             entry,
@@ -259,6 +260,17 @@ impl Arguments {
             notes,
         })
     }
+}
+
+/// Says that the run ended in an interrupt that only the default handler serves.
+fn default_handler(machine: &Machine, image: &Image, ended: &Ending) -> Option<String> {
+    let interrupt = match (ended, machine.exception()) {
+        (Ending::Limit | Ending::Asleep, 14) => Irq::PENDSV,
+        (Ending::Limit | Ending::Asleep, 15) => Irq::SYSTICK,
+        (Ending::Limit | Ending::Asleep, exception @ 16..) => Irq::from(exception - 16),
+        _ => return None,
+    };
+    handler_note(machine, image.symbols(), interrupt)
 }
 
 impl Arguments {

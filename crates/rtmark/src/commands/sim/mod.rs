@@ -102,7 +102,7 @@ pub struct Arguments {
     /// End the run as failed when the program prints this text; may be repeated
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     fail_output: Vec<String>,
-    /// End the run successfully after this time on the soc's clock, such as 100ms, 2s or 50us
+    /// End the run successfully after this time on the soc's clock, such as 100ms, 1.5s or 50us
     #[arg(long = "for", value_name = "TIME", value_parser = values::time,
           conflicts_with = "max_cycles")]
     lasts: Option<Duration>,

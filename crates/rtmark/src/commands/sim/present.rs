@@ -113,6 +113,7 @@ impl Arguments {
             nanoseconds: executed.clock.duration().0,
             clock_source: executed.clock.origin.word(),
             clocks: clock::periods(&executed.clock.history),
+            notes: self.notes(source, executed),
             exceptions: machine.exceptions_taken(),
             unmodelled: machine.unmodelled().map(|one| Unmodelled::of(one, soc)).collect(),
             registers: outcome::registers(machine),
@@ -175,6 +176,12 @@ impl Arguments {
         Ok(())
     }
 
+    /// Returns notes about the run.
+    fn notes(&self, source: &RunSource, executed: &FinishedRun<'_>) -> Vec<String> {
+        let of_clock = source.original_arguments(self).clock.notes(&executed.clock);
+        executed.notes.iter().cloned().chain(of_clock.iter().map(ToString::to_string)).collect()
+    }
+
     /// Prints what the run took, and notes about it.
     fn report_costs(&self, source: &RunSource, executed: &FinishedRun<'_>, outcome: &Outcome<'_>) {
         let machine = &executed.session.machine;
@@ -190,10 +197,7 @@ impl Arguments {
         {
             say(reason);
         }
-        for note in &executed.notes {
-            say(note);
-        }
-        source.original_arguments(self).clock.notes(clock).iter().for_each(say);
+        self.notes(source, executed).iter().for_each(say);
         if let (Some(bytes), None) = (executed.logged, &self.defmt) {
             let bytes = output::count(bytes.get(), "byte");
             say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));

@@ -77,28 +77,15 @@ pub fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Parses a time with its unit: `100ms`, `2s`, `50us`, `800ns`.
+/// Parses a time with its unit: `100ms`, `1.5s`, `50us`, `800ns`.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time, such as 100ms, 2s or 50us");
-    let unit = text.find(|it: char| !it.is_ascii_digit() && it != '_').ok_or_else(wrong)?;
-    let (count, unit) = text.split_at(unit);
-    let nanoseconds = match unit {
-        "s" => 1_000_000_000,
-        "ms" => 1_000_000,
-        "us" | "µs" => 1_000,
-        "ns" => 1,
-        _ => return Err(wrong()),
-    };
-    let digits = count.replace('_', "");
-    if digits.is_empty() {
-        return Err(wrong());
-    }
-    // Digits alone fail to parse only if there are too many of them.
-    let time = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(nanoseconds));
-    match time {
-        Some(0) => Err(format!("`{text}` is no time at all: give a longer one, such as 50us")),
-        Some(time) => Ok(Duration::from_nanos(time)),
-        None => Err(format!(
+    let time = rtmark_units::picoseconds(text)
+        .ok_or_else(|| format!("`{text}` is not a time, such as 100ms, 1.5s or 50us"))?;
+    match (u64::try_from(time / 1_000), time % 1_000) {
+        (Ok(0), 0) => Err(format!("`{text}` is no time at all: give a longer one, such as 50us")),
+        (Ok(time), 0) => Ok(Duration::from_nanos(time)),
+        (Ok(_), _) => Err(format!("`{text}` is no whole number of nanoseconds")),
+        (Err(_), _) => Err(format!(
             "`{text}` is too long: the longest time is {}s, 584 years",
             u64::MAX / 1_000_000_000
         )),
@@ -303,15 +290,16 @@ mod tests {
     #[test]
     fn times_parse_with_their_unit() {
         for (text, nanoseconds) in
-            [("800ns", 800), ("1_000us", 1_000_000), ("2µs", 2_000), ("3ms", 3_000_000)]
+            [("800ns", 800), ("1_000us", 1_000_000), ("2µs", 2_000), ("1.5s", 1_500_000_000)]
         {
             assert_eq!(time(text), Ok(Duration::from_nanos(nanoseconds)), "{text}");
         }
-        for bad in ["", "s", "_s", "5", "-1s", "1.5s", "0x10s", "1h", "1 s"] {
+        for bad in ["", "s", "_s", "5", "-1s", "1,5s", "0x10s", "1h"] {
             assert!(time(bad).is_err_and(|error| error.contains("not a time")), "{bad}");
         }
+        assert!(time("1.5ns").is_err_and(|error| error.contains("whole number")));
         assert!(time("0ms").is_err_and(|error| error.contains("longer one")));
-        for long in ["99999999999s", "18446744074s", "99999999999999999999999ns"] {
+        for long in ["99999999999s", "18446744074s", "999999999999999999999999ns"] {
             assert!(time(long).is_err_and(|error| error.contains("18446744073s")), "{long}");
         }
         assert!(time("18446744073s").is_ok());

@@ -5,7 +5,8 @@ use std::path::Path as FilePath;
 
 use rtmark_worst::{Aspect, Case, Findings, Moment, Path, Witness};
 
-use super::report::{Describer, held_by, replay};
+use super::replay::replay;
+use super::report::{Describer, held_by};
 use super::subject::Subject;
 use crate::commands::sim;
 use crate::error::CliError;

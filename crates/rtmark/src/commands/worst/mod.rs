@@ -23,6 +23,7 @@ mod choice;
 mod explain;
 mod parts;
 mod picture;
+mod replay;
 mod report;
 mod subject;
 mod text;

@@ -1,19 +1,20 @@
 //! The findings of a search, as JSON shows them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use rtmark_model::Place;
 use rtmark_observe::RunClock;
-use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
-use rtmark_runner::socs;
+use rtmark_observe::{Calls, ExceptionNames, Lines, Map, handler_note};
 use rtmark_sim::{Blocker, Cycles, Instruction, Irq, Machine, Observer};
 use rtmark_worst::{
-    Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Witness,
+    Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Window,
+    Witness,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::replay::replay;
 use super::subject::Subject;
 
 /// The version of [`Document`], raised when a field changes its meaning or is removed.
@@ -70,6 +71,10 @@ pub struct Found {
     /// The scope of the findings: exact for the path that this load takes, not a bound over all inputs.
     pub reach: &'static str,
     pub latencies: Vec<Timed>,
+    /// What else to know: that times are of another clock than the program sets, or that the interrupt has no
+    /// handler of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Requested latencies that have no result at any point.
     pub unanswered: Vec<Unanswered>,
     /// With --check: the number of points after which the program ran to its end.
@@ -372,44 +377,6 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// Returns the arguments of `rtmark` that replay a case of an interrupt.
-pub fn replay(subject: &Subject, path: &Path, interrupt: Irq, case: Case) -> Vec<String> {
-    let question = path.question();
-    let first = (question.interrupt, question.priority);
-    let armed: Vec<_> = [first]
-        .into_iter()
-        .chain(question.second.map(|second| (second.interrupt, second.priority)))
-        .collect();
-    let mut arguments = vec!["sim".to_owned(), subject.path.clone()];
-    // Name a built-in soc rather than its file, which may not exist here.
-    let known = socs::find(&subject.soc.soc.name);
-    let built_in = known.is_ok_and(|known| known.sha256 == subject.soc.sha256);
-    let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
-    arguments.extend(["--soc".to_owned(), soc.clone()]);
-    arguments.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
-    // Two interrupts may share a register.
-    let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
-    for &(irq, priority) in &armed {
-        let (priorities, number) = match irq.external().map(u32::from) {
-            Some(number) => {
-                *registers.entry(0xE000_E100 + number / 32 * 4).or_default() |= 1 << (number % 32);
-                (0xE000_E400, number)
-            }
-            // SHPR1 begins with exception 4 (DDI 0403, B3.2.10).
-            None => (0xE000_ED18, u32::from(irq.exception()) - 4),
-        };
-        let priority = u32::from(priority) << (number % 4 * 8);
-        *registers.entry(priorities + number / 4 * 4).or_default() |= priority;
-    }
-    arguments
-        .extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
-    for (number, _) in armed {
-        let at = if number == interrupt { 0 } else { case.distance.unwrap_or(0) };
-        arguments.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
-    }
-    arguments
-}
-
 /// Returns an interrupt's name in a text: `IRQ 8`, `SysTick`.
 pub fn called(irq: Irq) -> String {
     irq.external().map_or_else(|| irq.to_string(), |number| format!("IRQ {number}"))
@@ -536,6 +503,7 @@ impl Found {
             complete: findings.pieces.len() == path.len(),
             reach: "exact for the path that this load takes; not a bound over all inputs",
             latencies: latencies.collect(),
+            notes: notes(subject, path),
             unanswered: unanswered(&describer, path, findings),
             checked: (question.reach == Reach::Check).then_some(findings.checked),
             races: races(&describer, path, findings),
@@ -551,6 +519,20 @@ impl Found {
             not_executed: not_executed(subject, &describer, findings),
         }
     }
+}
+
+/// Returns what else to know of a search.
+fn notes(subject: &Subject, path: &Path) -> Vec<String> {
+    let (question, symbols) = (path.question(), subject.image.symbols());
+    let ends = |which: fn(&[Window]) -> Option<&Window>| which(&question.windows).copied();
+    let begin = path.at(ends(<[_]>::first).map_or(0, |window| window.from));
+    let second = question.second.map(|second| second.interrupt);
+    let interrupts = [question.interrupt].into_iter().chain(second);
+    let handlers = interrupts.filter_map(|it| handler_note(&begin, symbols, it));
+    let end = path.at(ends(<[_]>::last).map_or(0, |window| window.to));
+    let clock = RunClock::of(&end, &subject.image).notes;
+    let clock = clock.iter().filter(|_| !subject.soc.has_given_clock()).map(ToString::to_string);
+    handlers.chain(clock).collect()
 }
 
 /// Returns the longest stretch of each cause alone, longest first.

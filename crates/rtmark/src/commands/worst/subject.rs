@@ -255,6 +255,10 @@ impl Subject {
                     "use the priority that the program sets: --priority {found:#04x}, or --second-priority for \
                      the second interrupt"
                 ),
+                PathError::NoReturn { .. } => {
+                    let more = self.interrupts_hint();
+                    format!("give the greatest distance with --distance CYCLES, or {more}")
+                }
                 PathError::UnheldPriority { asked, held, .. } => self.priority_hint(*asked, *held),
                 _ => self.interrupts_hint(),
             };
@@ -308,7 +312,8 @@ impl Subject {
         let table = machine.handler_table();
         let has_vector = |irq: Irq| {
             table.is_some_and(|table| {
-                let place = table.wrapping_add(4 * u32::from(irq.exception()));
+                // The table begins with external interrupt 0, which is exception 16.
+                let place = table.wrapping_add(4 * u32::from(irq.exception())).wrapping_sub(64);
                 let mut functions = self.image.symbols().functions();
                 !functions.any(|it| it.start > table && it.contains(&place))
             })

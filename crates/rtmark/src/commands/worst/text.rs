@@ -168,6 +168,9 @@ impl Found {
             let more = if rest.is_empty() { "" } else { ", ... (--format json lists all)" };
             let _ = writeln!(text, "  {}{more}", named.join(", "));
         }
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
     }
 }
 

@@ -1,0 +1,42 @@
+//! `rtmark calls` over a small image made here, whose kernel is described in a file.
+
+use serde_json::Value;
+
+use crate::common::{ADD_ONE, EXIT, Elf, run_rtmark};
+
+/// Calls a function, and ends with success.
+fn image(function: &str) -> Vec<u8> {
+    // bl function
+    let code = [&[0xF000, 0xF806], EXIT, ADD_ONE].concat();
+    Elf { code: &code, second: function, second_function: Some(16), ..Elf::default() }.bytes()
+}
+
+/// What a pattern does not match counts as the application's, so who mistyped one must learn it.
+#[test]
+fn patterns_that_match_nothing_are_noted() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let calls = |function: &str, api: &str, format: &str| {
+        std::fs::write(folder.join("a.elf"), image(function)).expect("writable");
+        std::fs::write(folder.join("k.toml"), format!("name = \"k\"\n{api}")).expect("writable");
+        let soc = ["--soc", "stm32c031", "--api", "k.toml", "--format", format];
+        run_rtmark(folder, &[&["calls", "a.elf"], &soc[..]].concat())
+    };
+    let mistyped = "calls = [\"mk_*\"]\ninternal = [\"mki::*\"]\n";
+    let said = "--api: `mki::*` of `internal` matches no function of the image";
+    let text = calls("mk_add", mistyped, "text");
+    assert!(text.code == 0 && text.stderr.contains(said), "{text:#?}");
+    assert!(!text.stderr.contains("mangled"), "{text:#?}");
+    let json: Value =
+        serde_json::from_str(&calls("mk_add", mistyped, "json").stdout).expect("JSON");
+    let notes = &json["runs"][0]["notes"];
+    assert!(notes[0] == said, "{notes}");
+    let right = calls("mk_add", "calls = [\"mk_*\"]\n", "text");
+    assert!(right.code == 0 && !right.stderr.contains("--api"), "{right:#?}");
+    assert!(right.stdout.contains("in neither cycles nor share of their row"), "{right:#?}");
+    let back = calls("mk_add", "calls = [\"mk_*\"]\ncalls_back = [\"mk_add\"]\n", "text");
+    assert!(back.stderr.contains("mk_add calls the application back"), "{back:#?}");
+    let cxx = "calls = [\"_ZN2mk*\"]\ninternal = [\"mk::*\"]\n";
+    let cxx = calls("_ZN2mk3addEv", cxx, "text");
+    assert!(cxx.stderr.contains("the names of C++ functions are mangled"), "{cxx:#?}");
+}
