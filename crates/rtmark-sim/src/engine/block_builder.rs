@@ -21,18 +21,6 @@ impl Window<Page> {
         if self.covers(address) { state.predecoded.slot(&mut state.bus, address) } else { None }
     }
 
-    /// Returns the instruction that a watch's slot at an address replaces, if a block can execute it.
-    fn watched(&self, state: &mut State, address: u32, watch: Slot) -> Option<Slot> {
-        if watch.op != Op::Watch {
-            return None;
-        }
-        let instruction = state.predecoded.watched_instruction(&state.bus, address);
-        let decoder = &state.predecoded.decoder;
-        let is_in_blocks = instruction.op != Op::It && !decoder.is_standalone(&instruction);
-        // It reaches a new line where the watch does.
-        is_in_blocks.then_some(Slot { extent: watch.extent, ..instruction })
-    }
-
     /// Returns the instructions of the IT block that starts at `address`, each with ITSTATE before
     /// it. Returns `None` if a block cannot hold them all: one must execute by itself, or begins
     /// out of reach.
@@ -151,7 +139,7 @@ impl Window<Page> {
             if slot.op == Op::Stop || state.predecoded.decoder.is_standalone(&slot) || is_border {
                 break;
             }
-            let (watch, slot) = match self.watched(state, next, slot) {
+            let (watch, slot) = match watched(state, next, slot) {
                 Some(instruction) => (Some(slot), instruction),
                 None => (None, slot),
             };
@@ -247,6 +235,18 @@ pub struct BlockLimits {
 
 /// The surplus of one direction from which a branch counts as biased.
 const SURE: u8 = 12;
+
+/// Returns the instruction that a watch's slot at an address replaces, if a block can execute it.
+fn watched(state: &mut State, address: u32, watch: Slot) -> Option<Slot> {
+    if watch.op != Op::Watch {
+        return None;
+    }
+    let instruction = state.predecoded.watched_instruction(&state.bus, address);
+    let decoder = &state.predecoded.decoder;
+    let is_in_blocks = instruction.op != Op::It && !decoder.is_standalone(&instruction);
+    // It reaches a new line where the watch does.
+    is_in_blocks.then_some(Slot { extent: watch.extent, ..instruction })
+}
 
 /// Returns whether no slot can follow the last instruction of `slots`.
 fn has_ended(slots: &[MicroOp]) -> bool {
