@@ -51,7 +51,7 @@ fn crates_depend_only_on_lower_layers() {
         ("rtmark-store", &["rtmark-units", "rtmark-model"]),
         ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
-        ("rtmark-plan", &[]),
+        ("rtmark-plan", &["rtmark-units"]),
         ("rtmark-bisect", &[]),
         ("rtmark-gdb", &["rtmark-sim"]),
         ("rtmark-semihosting", &["rtmark-sim"]),
