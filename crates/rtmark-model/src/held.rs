@@ -29,7 +29,7 @@ impl fmt::Display for Victim {
 }
 
 /// Stretches of a run in which an interrupt would have been held back, with the same beginning, end and
-/// callers. Time asleep does not count, because an interrupt ends it.
+/// callers. Time asleep does not count if the interrupt would have ended it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct HeldInterval {
     /// The longest of them, in cycles.

@@ -39,7 +39,7 @@ impl fmt::Display for MaskRegister {
 
 /// The longest interval of a run, from its first begin probe to its last end probe, in which the
 /// program held interrupts back with a mask register. Handlers that run with nothing masked do not
-/// count, nor does time asleep.
+/// count, nor does a sleep that an interrupt would have ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Masked {
     /// Its length, in cycles.

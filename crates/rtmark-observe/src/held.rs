@@ -3,7 +3,7 @@
 //! A mask register holds it back from the end of the instruction that sets it to the end of the one
 //! that clears it; a handler, from the beginning of its entry to the end of its return; a long
 //! instruction, from its beginning to its end, as the simulator takes interrupts between instructions.
-//! Time asleep does not count, because an interrupt would have ended it.
+//! Time asleep does not count if the interrupt would have ended it ([`Machine::would_wake`]).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -31,10 +31,21 @@ pub enum HeldInterrupt {
     MaskedOrHandled(u8),
 }
 
+impl HeldInterrupt {
+    /// Returns its priority; `None` if that does not matter.
+    const fn priority(self) -> Option<u8> {
+        match self {
+            Self::Masked => None,
+            Self::OfPriority(priority) | Self::MaskedOrHandled(priority) => Some(priority),
+        }
+    }
+}
+
 /// An interval that has not ended yet.
 #[derive(Clone, Debug)]
 struct Open {
     began: u64,
+    /// Cycles of sleep that the interrupt would have ended.
     asleep: u64,
     by: Vec<Blocker>,
     /// The instruction that caused it, and its function.
@@ -83,11 +94,9 @@ impl<'a> HeldBackRecorder<'a> {
     }
 
     fn blocker(&self, machine: &Machine) -> Option<Blocker> {
-        match self.whose {
-            HeldInterrupt::Masked => machine.mask(),
-            HeldInterrupt::OfPriority(priority) | HeldInterrupt::MaskedOrHandled(priority) => {
-                machine.priority_blocker(priority)
-            }
+        match self.whose.priority() {
+            None => machine.mask(),
+            Some(priority) => machine.priority_blocker(priority),
         }
     }
 
@@ -197,7 +206,9 @@ impl Observer for HeldBackRecorder<'_> {
 
     fn slept(&mut self, machine: &Machine) {
         let now = machine.cycles().0;
-        if let Some(open) = &mut self.open {
+        if let Some(open) = &mut self.open
+            && machine.would_wake(self.whose.priority())
+        {
             open.asleep += now - self.now;
         }
         self.now = now;

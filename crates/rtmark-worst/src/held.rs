@@ -199,7 +199,7 @@ impl BlockerTracker {
         }
     }
 
-    /// Accounts for time asleep.
+    /// Accounts for a sleep that the interrupt would have ended.
     pub(crate) fn sleep(&mut self, cycles: u64) {
         if let Some(part) = &mut self.part {
             part.asleep += cycles;

@@ -183,6 +183,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         }
         // Sleep is cut at the end of the piece, where the next piece begins.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
+        let would_wake = boundary.asleep && sweep.would_wake(blocker);
         let hits = sweep.machine.hits().len();
         match sweep.machine.advance_before_issue(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {
@@ -214,9 +215,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
                 break;
             }
         }
-        if boundary.asleep
-            && let Some(held) = sweep.visitor.held()
-        {
+        if would_wake && let Some(held) = sweep.visitor.held() {
             held.sleep(sweep.machine.cycles().0 - now);
         }
     }
@@ -224,6 +223,12 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
 }
 
 impl<'a, S: Visitor> Sweep<'a, S> {
+    /// Returns whether the interrupt would end the current sleep although something holds it back.
+    fn would_wake(&self, blocker: Option<Blocker>) -> bool {
+        let priority = self.visitor.path().question().priority;
+        blocker != Some(Blocker::Disabled) && self.machine.would_wake(Some(priority))
+    }
+
     /// Tells whether the simulator made a mistake: then points have no answer.
     fn has_failed(&self) -> bool {
         let path = self.visitor.path();

@@ -152,6 +152,12 @@ impl Controlled for CortexR5 {
         self.mask().or_else(|| self.peripheral_blocker(FIRST_SHARED, priority))
     }
 
+    /// CPSR does not keep the core asleep (DDI 0406, B1.8.14); the interrupt controller, which does not signal
+    /// what it holds back, does.
+    fn would_wake(&self, priority: Option<u8>) -> bool {
+        priority.is_none_or(|priority| self.peripheral_blocker(FIRST_SHARED, priority).is_none())
+    }
+
     fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle() < until.0 {
             let result = self.state.step_until(until.0)?;

@@ -124,6 +124,10 @@ impl Controlled for CortexM {
             .or_else(|| nvic.first_pending_before(priority).map(Blocker::Pending))
     }
 
+    fn would_wake(&self, priority: Option<u8>) -> bool {
+        self.state.would_wake(priority)
+    }
+
     fn take_defmt(&mut self) -> Vec<u8> {
         self.state.take_defmt()
     }

@@ -90,6 +90,8 @@ pub trait Controlled: CoreModel + Roles {
 
     fn priority_blocker(&self, priority: u8) -> Option<Blocker>;
 
+    fn would_wake(&self, priority: Option<u8>) -> bool;
+
     /// By default, the model cannot detect errors of its own.
     fn internal_error(&self) -> Option<&InternalError> {
         None

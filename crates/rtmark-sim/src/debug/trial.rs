@@ -32,8 +32,6 @@ const ICSR: u32 = 0xE000_ED04;
 /// The maximum number of cycles from an instruction entering the pipeline to the end of its data phase,
 /// where no memory makes it wait.
 const LOOK: u64 = 8;
-/// SCR.SEVONPEND.
-const EVENT_ON_PEND: u32 = 1 << 4;
 
 /// A step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +117,7 @@ impl Trials for CortexM {
             scs && (access.kind == AccessKind::Read || !(is_external && access.touches(ICSR, 4)))
         };
         self.state.sleeping.is_some()
-            || self.state.system.sleep_control & EVENT_ON_PEND != 0
+            || self.state.system.events_on_pend()
             || self.next_access().is_some_and(observes)
     }
 
@@ -420,6 +418,7 @@ struct SavedState {
     deadline: u64,
     trap_value: u32,
     taken: u64,
+    ticks: u64,
     interrupts: u64,
     exclusive: bool,
     event: bool,
@@ -450,6 +449,7 @@ impl SavedState {
             deadline: machine.state.deadline,
             trap_value: machine.state.trap_value,
             taken: machine.state.watches.taken,
+            ticks: machine.state.watches.ticks,
             interrupts: machine.state.watches.interrupts,
             exclusive: machine.state.exclusive,
             event: machine.state.event,
@@ -477,6 +477,7 @@ impl SavedState {
         machine.state.deadline = self.deadline;
         machine.state.trap_value = self.trap_value;
         machine.state.watches.taken = self.taken;
+        machine.state.watches.ticks = self.ticks;
         machine.state.watches.interrupts = self.interrupts;
         machine.state.exclusive = self.exclusive;
         machine.state.event = self.event;

@@ -5,7 +5,7 @@
 
 use crate::arch::armm::nvic::{Masks, SYSTICK};
 use crate::state::stop::Stop;
-use crate::state::{Sleep, State};
+use crate::state::{Blocker, Sleep, State};
 
 /// What is due at an instruction's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl State {
                 self.stay();
             } else if let Some(at) = self.next_wake() {
                 let woken = at.min(self.limit).max(self.cycles);
-                self.spent.sleep += woken - self.cycles;
+                self.spend_asleep(woken - self.cycles);
                 self.cycles = woken;
             } else {
                 return Err(Stop::Asleep);
@@ -130,14 +130,41 @@ impl State {
     }
 
     fn wakes_from(&mut self, sleep: Sleep) -> bool {
-        // PRIMASK holds the handler back, not the wake-up (DDI 0403, B1.5.19).
-        let masks = Masks { primask: false, ..self.masks() };
-        if self.system.nvic.exception_to_take(masks).is_some() {
+        if self.system.nvic.exception_to_take(self.masks_asleep(sleep)).is_some() {
             return true;
         }
         match sleep {
             Sleep::Interrupt => false,
             Sleep::Event => std::mem::take(&mut self.event),
+        }
+    }
+
+    /// Returns the masks that keep an exception from ending a sleep: for WFI all but PRIMASK, which only
+    /// holds the handler back (DDI 0403, B1.5.19); for WFE all (DUI 0553, 2.6.2).
+    fn masks_asleep(&self, sleep: Sleep) -> Masks {
+        let masks = self.masks();
+        Masks { primask: masks.primask && sleep == Sleep::Event, ..masks }
+    }
+
+    /// Returns whether an interrupt that is held back would end the current sleep: see
+    /// [`Machine::would_wake`](crate::Machine::would_wake).
+    pub(crate) fn would_wake(&self, priority: Option<u8>) -> bool {
+        let sleep = self.sleeping.unwrap_or(Sleep::Interrupt);
+        if sleep == Sleep::Event && self.system.events_on_pend() {
+            return true;
+        }
+        let masks = self.masks_asleep(sleep);
+        match priority {
+            Some(priority) => self.system.nvic.would_preempt(priority, masks),
+            None => Blocker::of(masks).is_none(),
+        }
+    }
+
+    /// Accounts for cycles of the current sleep.
+    fn spend_asleep(&mut self, cycles: u64) {
+        self.spent.sleep += cycles;
+        if self.would_wake(None) {
+            self.spent.interruptible_sleep += cycles;
         }
     }
 }

@@ -66,8 +66,7 @@ impl State {
     /// Makes an exception pending that the core itself raises, and therefore knows of at once.
     pub(crate) fn pend(&mut self, exception: u16, at: u64) {
         if self.system.nvic.pend(exception, true) {
-            // SCR.SEVONPEND: an exception that becomes pending is an event (DDI 0403, B1.5.18).
-            self.event |= self.system.sleep_control & 0x10 != 0;
+            self.event |= self.system.events_on_pend();
             self.note_pend(exception, at);
             self.empty_caches_if_asked();
         }

@@ -148,6 +148,16 @@ impl Machine {
         on!(&self.core, core => core.priority_blocker(priority))
     }
 
+    /// Returns whether an interrupt that is held back would still wake the core, now that it is asleep: one
+    /// with this value in its priority register, or, without a priority, any that masks alone hold back.
+    ///
+    /// What holds back a handler does not always keep the core asleep. On a Cortex-M, an interrupt ends WFI
+    /// under PRIMASK, but not under BASEPRI or FAULTMASK or in a handler of the same priority, and WFE not
+    /// even under PRIMASK (DDI 0403, B1.5.18 and B1.5.19).
+    pub fn would_wake(&self, priority: Option<u8>) -> bool {
+        on!(&self.core, core => core.would_wake(priority))
+    }
+
     /// Executes one instruction, even one before which the run is to stop, after handling whatever is due
     /// before it: an exception that is taken first, or a sleep that ends no later than `until`.
     ///

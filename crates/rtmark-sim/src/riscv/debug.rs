@@ -141,9 +141,14 @@ impl Controlled for RiscV {
     }
 
     fn priority_blocker(&self, priority: u8) -> Option<Blocker> {
-        let preempts = self.state.core.hart.csr.would_preempt(priority >> 4);
+        let preempts = self.would_wake(Some(priority));
         self.mask()
             .or_else(|| (!preempts).then(|| Blocker::Active(self.state.session.handlers.current())))
+    }
+
+    /// MSTATUS.MIE does not keep the core asleep (The RISC-V Instruction Set Manual, volume II, 3.3.3).
+    fn would_wake(&self, priority: Option<u8>) -> bool {
+        priority.is_none_or(|priority| self.state.core.hart.csr.would_preempt(priority >> 4))
     }
 
     fn step(&mut self, until: Cycles) -> Result<(), Stop> {

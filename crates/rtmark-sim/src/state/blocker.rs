@@ -83,8 +83,8 @@ pub struct BlockedInterval<By, At = u32> {
     pub from: At,
     /// Where it ended.
     pub to: At,
-    /// Its length in cycles, without those asleep: an interrupt wakes the core, masked or not (DDI 0403,
-    /// B1.5.19).
+    /// Its length in cycles, without a sleep that the interrupt would have ended although it is held back:
+    /// see [`Machine::would_wake`](crate::Machine::would_wake).
     pub cycles: u64,
     /// The cycle since reset in which it began.
     pub began: u64,

@@ -2,7 +2,8 @@
 //! which priority on.
 //!
 //! A mask is in force from the end of the instruction that sets it to the end of the one that clears it.
-//! Sleep in between does not count: an interrupt wakes the core, masked or not (DDI 0403, B1.5.19).
+//! Sleep in between does not count if an interrupt would have ended it: that of WFI under PRIMASK, but not
+//! under BASEPRI or FAULTMASK (DDI 0403, B1.5.19).
 
 use super::blocker::{BlockedInterval, Blocker};
 use super::{State, Trial};
@@ -33,7 +34,7 @@ pub struct MaskEffect {
 pub struct OpenMask {
     pub mask: Blocker,
     pub began: u64,
-    /// Cycles slept up to then.
+    /// Cycles of interruptible sleep up to then.
     pub slept: u64,
     pub set: MaskSite,
 }
@@ -77,8 +78,8 @@ impl Masking {
         self.settled = self.longest;
     }
 
-    /// Records whether interrupts are masked after an instruction, by which mask, and the cycles slept so
-    /// far.
+    /// Records whether interrupts are masked after an instruction, by which mask, and how many cycles the
+    /// core has slept so far that an interrupt would have ended.
     pub fn update(&mut self, mask: Option<Blocker>, now: u64, slept: u64, site: MaskSite) {
         match (mask, self.open) {
             (Some(mask), None) if !self.is_left_out => {
@@ -153,6 +154,6 @@ impl State {
         let basepri = Some(self.cpu.basepri).filter(|&level| level != 0);
         let masking = &mut self.watches.masking;
         masking.basepri = masking.basepri.into_iter().chain(basepri).min();
-        masking.update(mask, at, self.spent.sleep, site);
+        masking.update(mask, at, self.spent.interruptible_sleep, site);
     }
 }

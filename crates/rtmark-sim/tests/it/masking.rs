@@ -94,6 +94,25 @@ fn time_asleep_does_not_count_as_masked() {
 }
 
 #[test]
+fn time_asleep_counts_where_the_mask_keeps_the_core_asleep() {
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| core.is_mainline()) {
+        let mut firmware = Firmware::new();
+        // Interrupt 0 wakes the core. BASEPRI lets it pass, and nothing that is less urgent.
+        firmware.store(NVIC_IPR, 0x20).enable(1).mark("first").op(&[0x2080]).msr(BASEPRI, 0);
+        firmware.op(&[WFI, 0x2000]).msr(BASEPRI, 0).mark("last").forever();
+        firmware.handler(16).op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.machine.watch_masks();
+        running.machine.pend_interrupt(0, Cycles(700));
+        running.run(1_000);
+        let found = running.machine.longest_masked().expect("one");
+        assert_eq!(found.by, Blocker::Basepri, "{core}");
+        let all = running.cycle("last") - running.cycle("first");
+        assert!((all - 20..=all).contains(&found.cycles), "{core}: {found:?} of {all}");
+    }
+}
+
+#[test]
 fn masks_are_tracked_only_on_request() {
     let mut firmware = Firmware::new();
     firmware.mark("first").op(&[CPSID_I, NOP, CPSIE_I]).mark("last").forever();

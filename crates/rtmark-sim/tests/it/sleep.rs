@@ -173,3 +173,49 @@ fn a_sleep_that_ends_immediately_takes_two_cycles() {
     running.run(200);
     assert_eq!(running.cycle("after") - running.cycle("before"), 2);
 }
+
+#[test]
+fn primask_keeps_wfe_asleep_but_not_wfi() {
+    // DUI 0553, 2.6.2: only an exception that would be entered wakes from WFE.
+    for &core in CoreKind::CORTEX_M {
+        for (sleep, control, wakes) in [(WFI, 0, true), (WFE, 0, false), (WFE, 0x10, true)] {
+            let mut firmware = Firmware::new();
+            firmware.enable(1).store(SCR, control).op(&[CPSID_I, sleep]).mark("awake").forever();
+            let mut running = firmware.on(core);
+            running.run(300);
+            assert!(running.machine.is_asleep(), "{core}");
+            for priority in [None, Some(0), Some(0xC0)] {
+                assert_eq!(running.machine.would_wake(priority), wakes, "{core}");
+            }
+            running.machine.pend_interrupt(0, Cycles(500));
+            let stop = running.run(1_000);
+            assert_eq!(stop == Stop::Limit, wakes, "{core} {sleep:#x} {control:#x}: {stop:?}");
+            assert_eq!(running.names() == ["awake"], wakes, "{core} {sleep:#x} {control:#x}");
+        }
+    }
+}
+
+#[test]
+fn basepri_and_handlers_keep_less_urgent_interrupts_from_waking() {
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| core.is_mainline()) {
+        let asleep = |firmware: &mut Firmware, at| {
+            let mut running = firmware.on(core);
+            running.machine.pend_interrupt(0, Cycles(at));
+            running.run(300);
+            assert!(running.machine.is_asleep(), "{core}");
+            running.machine
+        };
+        let mut masked = Firmware::new();
+        masked.op(&[0x2080]).msr(17, 0).op(&[WFI]).forever();
+        let machine = asleep(&mut masked, 1_000);
+        let wakes = [None, Some(0x80), Some(0x60)].map(|priority| machine.would_wake(priority));
+        assert_eq!(wakes, [false, false, true], "{core}");
+
+        let mut handled = Firmware::new();
+        handled.store(NVIC_IPR, 0x80).enable(1).forever();
+        handled.handler(16).op(&[WFI]).forever();
+        let machine = asleep(&mut handled, 150);
+        let wakes = [None, Some(0x80), Some(0x60)].map(|priority| machine.would_wake(priority));
+        assert_eq!(wakes, [true, false, true], "{core}: no mask is set");
+    }
+}

@@ -387,3 +387,27 @@ fn priorities_that_the_program_changes_are_rejected() {
     assert_eq!(ask(asked).expect_err("not held").to_string(), expected.to_string());
     ask(PRIORITY).expect("the same priority");
 }
+
+/// Sleep under BASEPRI holds back an interrupt that BASEPRI masks, as SysTick alone ends it.
+#[test]
+fn sleep_that_the_interrupt_does_not_end_holds_it_back() {
+    let core = CoreKind::CortexM3;
+    let mut firmware = Firmware::new();
+    begin(&mut firmware, LESS_URGENT, 399);
+    let top = firmware.here();
+    firmware.op(&[0x20C0]).msr(17, 0).op(&[WFI, 0x2000]).msr(17, 0).nops(4);
+    go_back(&mut firmware, top);
+    firmware.handler(15).op(&[BX_LR]);
+    firmware.handler(17).mark("handler").op(&[BX_LR]);
+    let window = Window { from: 500, to: 4_000 };
+    let question = question(&firmware, Reach::Entry, window);
+    let question = Question { priority: LESS_URGENT, ..question };
+    let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");
+    let found = all(&path);
+    let longest = &found.held.longest()[0].longest;
+    let basepri = longest.by.iter().find(|(by, _)| *by == Blocker::Basepri).expect("it masks");
+    assert!((300..400).contains(&basepri.1), "{longest:?}");
+    // An interrupt waits as long as it is held back, and then for its entry.
+    let worst = found.aspects[&Aspect::Handler].worst().expect("it is entered").cycles;
+    assert!((300..=longest.cycles as i64 + 20).contains(&worst), "{worst} {longest:?}");
+}

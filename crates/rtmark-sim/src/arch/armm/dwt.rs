@@ -41,6 +41,8 @@ pub struct CycleCounts {
     /// Cycles for entering and leaving exceptions.
     pub exceptions: u64,
     pub sleep: u64,
+    /// Cycles of sleep that any interrupt would have ended, held back by a mask or not.
+    pub interruptible_sleep: u64,
     /// Cycles for loads and stores, beyond one each. Only counted while something reads this.
     pub load_store: u64,
     /// Instructions that took no cycle. Only counted while something reads this.

@@ -326,6 +326,13 @@ impl Nvic {
         }
     }
 
+    /// Returns whether an interrupt with this value in its priority register would be taken at once if it
+    /// were pending.
+    pub fn would_preempt(&self, priority: u8, masks: Masks) -> bool {
+        let priority = i16::from(self.mask_priority(priority));
+        self.group_of(priority) < self.execution_priority(masks)
+    }
+
     /// Returns whether an exception would be taken at once if it were pending.
     pub fn could_take(&self, exception: u16, masks: Masks) -> bool {
         self.group_of(self.priority_of(exception)) < self.execution_priority(masks)

@@ -142,7 +142,7 @@ pub struct System {
     pub fp: FpControl,
     pub mpu: Mpu,
     pub vector_table: u32,
-    /// SCR: bit 1 SLEEPONEXIT, bit 4 SEVONPEND.
+    /// SCR: bit 1 SLEEPONEXIT, bit 4 SEVONPEND ([`System::events_on_pend`]).
     pub sleep_control: u32,
     pub configuration: u32,
     /// CFSR and HFSR, MMFAR, BFAR.
@@ -166,6 +166,9 @@ pub struct System {
     pub caches: Option<Caches>,
     pub interrupts: u16,
 }
+
+/// SCR.SEVONPEND.
+const EVENT_ON_PEND: u32 = 1 << 4;
 
 impl System {
     pub fn new(soc: &Soc, features: Features) -> Self {
@@ -206,6 +209,11 @@ impl System {
             caches: features.caches.then(|| Caches::of(soc)),
             interrupts: soc.interrupts,
         }
+    }
+
+    /// Returns whether an exception that becomes pending is an event, masked or not (DDI 0403, B1.5.18).
+    pub const fn events_on_pend(&self) -> bool {
+        self.sleep_control & EVENT_ON_PEND != 0
     }
 
     /// Writes CCR of an ARMv7-M core.

@@ -113,6 +113,10 @@ impl Controlled for ToyCore {
         self.state.masked.then_some(Blocker::MachineMask)
     }
 
+    fn would_wake(&self, _priority: Option<u8>) -> bool {
+        true
+    }
+
     fn priority_blocker(&self, _priority: u8) -> Option<Blocker> {
         self.state.blocker()
     }
