@@ -1,5 +1,5 @@
 //! The interrupt controller of a Zynq UltraScale+'s real-time processing unit: a PL390, which is a
-//! GIC of architecture version 1, for one core.
+//! GIC of architecture version 1, as the first of its two cores sees it.
 //!
 //! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Each interrupt belongs to a group (the
 //! security state of AM011, "General Interrupt Controller"). A Cortex-R5's accesses are Secure, so

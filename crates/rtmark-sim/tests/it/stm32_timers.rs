@@ -217,6 +217,8 @@ fn a_counter_beyond_a_shorter_reload_value_goes_on_to_its_full_width() {
 #[test]
 fn a_smaller_prescaler_brings_the_next_match_forward() {
     let mut bench = Bench::tim1(&[(PSC, 9), (ARR, 999), (CCR1, 100)], ARPE);
+    // Nothing else is due at the update.
+    bench.write(DIER, 0b10);
     bench.check(COMPARE, &[1_000]);
     bench.write(PSC, 0);
     bench.check(COMPARE, &[10_100, 11_100, 12_100]);

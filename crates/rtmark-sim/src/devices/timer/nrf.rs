@@ -384,7 +384,7 @@ mod tests {
         (timer.mode, timer.bit_mode, timer.shorts) = (1, 1, 1);
         (timer.compare[0], timer.compare[1]) = (3, 2);
         timer.configure(0, ratio);
-        let mut count = |timer: &mut NrfTimer| {
+        let count = |timer: &mut NrfTimer| {
             timer.events.write(0x140, 0);
             timer.events.write(0x144, 0);
             timer.task(0x08, 0);

@@ -300,7 +300,7 @@ impl DeviceModel for Stm32Timer {
             }
             // DMAR accesses other registers.
             0x4C => return None,
-            0x00..=0x7C => self.registers[(offset / 4) as usize],
+            0x04..=0x7C => self.registers[(offset / 4) as usize],
             _ => return None,
         })
     }
