@@ -1,5 +1,5 @@
 //! The interrupt controller of a Zynq UltraScale+'s real-time processing unit: a PL390, which is a
-//! GIC of architecture version 1, for one core.
+//! GIC of architecture version 1, as the first of its two cores sees it.
 //!
 //! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Each interrupt belongs to a group (the
 //! security state of AM011, "General Interrupt Controller"). A Cortex-R5's accesses are Secure, so
@@ -42,6 +42,12 @@ const FIQ_ENABLE: u32 = 1 << 3;
 const COMMON_BINARY_POINT: u32 = 1 << 4;
 /// GICD_TYPER.SecurityExtn (IHI 0048, 4.3.2).
 const HAS_GROUPS: u32 = 1 << 10;
+/// GICD_TYPER.CPUNumber: there is an interface for each of the two cores (UG1085, "RPU GIC Interrupt
+/// Controller"), although only the first core runs.
+const TWO_CORES: u32 = 1 << 5;
+/// With more than one core, the targets of private interrupts are the core that reads them (IHI 0048,
+/// 4.3.12): here always the first one.
+const READING_CORE: u32 = 0x0101_0101;
 /// The running priority while no interrupt is active.
 const IDLE: u8 = 0xFF;
 const EXTENT: u32 = 0x2000;
@@ -310,7 +316,7 @@ impl Gic {
         };
         match offset & !3 {
             0x000 => self.distributor,
-            0x004 => HAS_GROUPS | (u32::from(self.count).div_ceil(32) - 1),
+            0x004 => HAS_GROUPS | TWO_CORES | (u32::from(self.count).div_ceil(32) - 1),
             // The identity of a PL390.
             0x008 => 0x0102_043B,
             0x080..=0x0FC => self.groups[word],
@@ -318,7 +324,8 @@ impl Gic {
             0x200..=0x27C | 0x280..=0x2FC => self.pending(word),
             0x300..=0x37C => self.active[word],
             0x400..=0x7FC => bytes(&self.priorities),
-            0x800..=0xBFC => bytes(&self.targets),
+            0x800..=0x81C => READING_CORE,
+            0x820..=0xBFC => bytes(&self.targets),
             0xC00..=0xCFC => self.edges[edge_word(offset)],
             0x1000 => self.interface,
             0x1004 => self.mask.into(),
@@ -350,7 +357,8 @@ impl Gic {
                 let kept = self.priority_mask;
                 write_bytes(&mut self.priorities, offset, value, mask, kept);
             }
-            0x800..=0xBFC => write_bytes(&mut self.targets, offset, value, mask, 0xFF),
+            // Those of private interrupts are read-only.
+            0x820..=0xBFC => write_bytes(&mut self.targets, offset, value, mask, 0xFF),
             0xC00..=0xCFC => {
                 let word = edge_word(offset);
                 self.edges[word] = self.edges[word] & !mask | value;

@@ -54,7 +54,7 @@ pub use unmodelled::{Strictness, Unmodelled};
 pub use wires::Signals;
 
 /// The number of clocks that a device can count.
-const CLOCKS: usize = PeripheralClock::Apb2 as usize + 1;
+const CLOCKS: usize = PeripheralClock::Apb4 as usize + 1;
 
 /// The frequency of a device's clock relative to the core's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,16 @@ pub struct ClockRatio {
     pub core: Hertz,
     /// Core cycles per cycle of the device's own clock.
     pub divisor: u64,
+    /// Core cycles per cycle of that clock as STM32's timers get it: twice as fast if the bus is slower than
+    /// its source (RM0090, 7.2; RM0433, RCC_CFGR, with TIMPRE = 0).
+    pub timer: u64,
+}
+
+impl ClockRatio {
+    /// Returns the ratio of a device that counts the core's clock.
+    pub const fn undivided(core: Hertz) -> Self {
+        Self { core, divisor: 1, timer: 1 }
+    }
 }
 
 /// What a device can reach while it handles an access or an event.
@@ -337,7 +347,7 @@ pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
-    let ratio = ClockRatio { core: soc.clock, divisor: 1 };
+    let ratio = ClockRatio::undivided(soc.clock);
     match peripheral.kind {
         Kind::Registers => Device::Registers(Registers::new(peripheral, soc)),
         Kind::Pl011 => Device::Pl011(uart::Pl011::new(peripheral.fifo.unwrap_or(32))),
@@ -413,7 +423,7 @@ impl Devices {
         for attached in &mut attached {
             let addresses = attached.base..attached.base + attached.size;
             attached.sets_clock = clock.reads(addresses);
-            let ratio = ClockRatio { core: clock.history.clock(), divisor: 1 };
+            let ratio = ClockRatio::undivided(clock.history.clock());
             each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
         }
         Self {
@@ -524,9 +534,19 @@ impl Devices {
     }
 
     pub fn ratio(&self, at: usize) -> ClockRatio {
+        let clock = self.attached[at].clock;
+        // The source of all buses, and what the device's own divides it by.
+        let (source, own) = match clock {
+            PeripheralClock::Core => (1, 1),
+            PeripheralClock::Ahb => (self.divisors[clock as usize], 1),
+            PeripheralClock::Apb1 | PeripheralClock::Apb2 | PeripheralClock::Apb4 => {
+                (self.divisors[PeripheralClock::Ahb as usize], self.divisors[clock as usize])
+            }
+        };
         ClockRatio {
             core: self.clock.history.clock(),
-            divisor: self.divisors[self.attached[at].clock as usize],
+            divisor: source * own,
+            timer: source * (own / 2).max(1),
         }
     }
 

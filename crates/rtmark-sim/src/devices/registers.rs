@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::pins::{Drive, DrivenPins};
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
-use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, PeripheralRegister, Pins, Soc};
+use crate::soc::{
+    Act, ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins, Soc,
+};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
 /// A register's rules, with the names in them resolved.
@@ -206,9 +208,19 @@ fn apply(control: &Control, value: u32, memory: &mut LineMemory) {
     switches.into_iter().flatten().for_each(|setting| memory.set(setting));
 }
 
-/// Returns the divisor that a value of STM32's PPRE fields selects (RM0090, 7.3.3).
-const fn divisor(field: u32) -> u64 {
-    if field & 4 == 0 { 1 } else { 2 << (field & 3) }
+/// Returns the divisor that a value of STM32's PPRE fields selects (RM0090, 7.3.3), or of HPRE for what all
+/// buses come from (RM0433, RCC_D1CFGR).
+const fn divisor(clock: PeripheralClock, value: u32) -> u64 {
+    match clock {
+        PeripheralClock::Ahb => match value & 15 {
+            0..8 => 1,
+            // There is no division by 32.
+            field @ 8..12 => 2 << (field - 8),
+            field => 64 << (field - 12),
+        },
+        _ if value & 4 == 0 => 1,
+        _ => 2 << (value & 3),
+    }
 }
 
 impl DeviceModel for Registers {
@@ -246,8 +258,8 @@ impl DeviceModel for Registers {
             self.act(act, *on, value & mask);
         }
         for scale in &register.scales {
-            let field = self.held(offset) >> scale.bit & 7;
-            env.effects.scaled[scale.clock as usize] = Some(divisor(field));
+            let value = self.held(offset) >> scale.bit;
+            env.effects.scaled[scale.clock as usize] = Some(divisor(scale.clock, value));
         }
         if let Some(routes) = &register.routes {
             let held = self.held(offset);

@@ -188,7 +188,7 @@ impl State {
             self.request_attention();
         }
         let divisors = self.devices.divisors;
-        let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
+        let wanted = std::array::from_fn(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
         if wanted == divisors {
             return;
         }

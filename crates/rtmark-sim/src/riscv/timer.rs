@@ -69,9 +69,40 @@ struct Store {
     value: u32,
 }
 
-/// Returns the core cycles per microsecond.
-fn microsecond(clock: Hertz) -> u64 {
-    u64::from(clock.0 / 1_000_000).max(1)
+/// How often the time advances: a number of ticks in a number of core cycles, in lowest terms.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    ticks: u64,
+    cycles: u64,
+}
+
+impl Rate {
+    /// A tick in every cycle.
+    const FULL: Self = Self { ticks: 1, cycles: 1 };
+
+    /// Returns the rate of microseconds. A core's clock need not be a whole number of MHz.
+    fn of_microseconds(clock: Hertz) -> Self {
+        let (ticks, cycles) = (1_000_000, u64::from(clock.0.max(1)));
+        let (mut divisor, mut rest) = (ticks, cycles);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        Self { ticks: ticks / divisor, cycles: cycles / divisor }
+    }
+
+    /// Returns the ticks before a cycle.
+    const fn ticks(self, cycle: u64) -> u64 {
+        if self.ticks == 1 {
+            return cycle / self.cycles;
+        }
+        (cycle as u128 * self.ticks as u128 / self.cycles as u128) as u64
+    }
+
+    /// Returns the cycle that begins with a tick.
+    fn cycle(self, tick: u64) -> Option<u64> {
+        let cycles = u128::from(tick) * u128::from(self.cycles);
+        u64::try_from(cycles.div_ceil(u128::from(self.ticks))).ok()
+    }
 }
 
 /// The timer.
@@ -82,8 +113,7 @@ pub struct Timer {
     base: u32,
     addresses: Range<u32>,
     layout: TimerLayout,
-    /// Core cycles per microsecond.
-    microsecond: u64,
+    microseconds: Rate,
     /// Whether it counts cycles rather than microseconds.
     full_speed: bool,
     /// The value added to the ticks since reset.
@@ -100,9 +130,9 @@ impl Timer {
             TimerLayout::Clint => (addresses.start, true),
             TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), false),
         };
-        let (microsecond, ahead, compare) = (microsecond(clock), 0, u64::MAX);
-        let (software, coming) = (false, None);
-        Self { base, addresses, layout, microsecond, full_speed, ahead, compare, software, coming }
+        let microseconds = Rate::of_microseconds(clock);
+        let (ahead, compare, software, coming) = (0, u64::MAX, false, None);
+        Self { base, addresses, layout, microseconds, full_speed, ahead, compare, software, coming }
     }
 
     /// Creates the timer of a soc whose core runs at a clock, if it has one.
@@ -124,26 +154,27 @@ impl Timer {
         self.addresses.contains(&address).then(|| address - self.base)
     }
 
-    /// Returns the core cycles per tick.
-    const fn divisor(&self) -> u64 {
-        if self.full_speed { 1 } else { self.microsecond }
+    const fn rate(&self) -> Rate {
+        if self.full_speed { Rate::FULL } else { self.microseconds }
     }
 
     const fn time(&self, cycle: u64) -> u64 {
-        (cycle / self.divisor()).wrapping_add(self.ahead)
+        self.rate().ticks(cycle).wrapping_add(self.ahead)
     }
 
     /// Changes what a tick is, from a cycle on. The time goes on from its value.
     fn change_tick(&mut self, cycle: u64, change: impl FnOnce(&mut Self)) {
         let time = self.time(cycle);
         change(self);
-        self.ahead = time.wrapping_sub(cycle / self.divisor());
+        self.ahead = time.wrapping_sub(self.rate().ticks(cycle));
     }
 
     /// Keeps the length of a microsecond when the core's clock changes in a cycle.
     pub fn core_clock_changed(&mut self, cycle: u64, clock: Hertz) {
         self.settle(cycle);
-        self.change_tick(cycle, |timer| timer.microsecond = microsecond(clock));
+        self.change_tick(cycle, |timer| {
+            timer.microseconds = Rate::of_microseconds(clock);
+        });
     }
 
     /// Reads a register in a cycle. Returns `None` if there is none.
@@ -177,7 +208,7 @@ impl Timer {
         self.coming = None;
         let low = |whole: u64| whole & !0xFFFF_FFFF | u64::from(value);
         let high = |whole: u64| whole & 0xFFFF_FFFF | u64::from(value) << 32;
-        let ticks = (after + 1) / self.divisor();
+        let ticks = self.rate().ticks(after + 1);
         match self.layout.register(offset) {
             Some(Register::Software) => self.software = value & 1 != 0,
             Some(Register::SetOrClear) => {
@@ -206,7 +237,7 @@ impl Timer {
             return Some((store.after + 1).max(cycle));
         }
         let ticks = self.compare.checked_sub(self.time(cycle))?;
-        let due = (cycle / self.divisor()).checked_add(ticks)?.checked_mul(self.divisor())?;
+        let due = self.rate().cycle(self.rate().ticks(cycle).checked_add(ticks)?)?;
         (due >= cycle).then_some(due)
     }
 }
@@ -245,5 +276,19 @@ mod tests {
         timer.write(TIME_CTRL, 0xF, 3_119).expect("a register");
         timer.core_clock_changed(4_120, Hertz(12_000_000));
         assert_eq!(timer.read(TIME, 4_130), Some(30 + 1_000 + 10));
+    }
+
+    #[test]
+    fn a_microsecond_need_not_be_a_whole_number_of_cycles() {
+        let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, Hertz(133_333_333));
+        // 10 ms are 1333333.33 cycles.
+        assert_eq!(timer.read(TIME, 1_333_333), Some(9_999));
+        assert_eq!(timer.read(TIME, 1_333_334), Some(10_000));
+        timer.write(COMPARE[1], 0, 1_333_340).expect("a register");
+        timer.write(COMPARE[0], 20_000, 1_333_341).expect("a register");
+        timer.outputs(1_333_343);
+        // 20 ms are 2666666.66 cycles.
+        assert_eq!(timer.due(1_333_343), Some(2_666_667));
+        assert!(!timer.outputs(2_666_666).0 && timer.outputs(2_666_667).0);
     }
 }

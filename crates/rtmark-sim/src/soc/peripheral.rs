@@ -96,6 +96,10 @@ pub enum PeripheralClock {
     Apb1,
     /// The second of the chip's divided bus clocks.
     Apb2,
+    /// The source of all of these, where the core's clock is faster (STM32H7).
+    Ahb,
+    /// The bus of the domain that stays on (STM32H7).
+    Apb4,
 }
 
 /// One interrupt number, or a list of them.
@@ -435,9 +439,9 @@ pub enum ActHow {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
-    /// The clock: `apb1` or `apb2`.
+    /// The clock: `apb1`, `apb2`, `apb4` or `ahb`.
     pub clock: PeripheralClock,
-    /// The lowest of the field's three bits.
+    /// The lowest of the field's three bits, or of the four bits for `ahb`.
     pub bit: u8,
 }
 

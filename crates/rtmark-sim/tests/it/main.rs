@@ -37,6 +37,7 @@ mod robustness;
 mod rom;
 mod rv32;
 mod sleep;
+mod stm32_timers;
 mod support;
 mod system;
 mod timing;

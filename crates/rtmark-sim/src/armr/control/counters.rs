@@ -1,5 +1,6 @@
 //! The performance monitor (DDI 0460, chapter 6; DDI 0406, C12): a cycle counter, and three
-//! counters of instructions, cycles or software increments.
+//! counters of instructions, cycles or software increments. A counter that wraps around sets its overflow flag;
+//! the interrupt that it may request then has no model.
 
 use super::CounterValues;
 
@@ -15,6 +16,11 @@ const CYCLE_COUNTER: u32 = 1 << 31;
 const COUNTERS: usize = 3;
 const ALL: u32 = CYCLE_COUNTER | 0b111;
 
+/// Returns a counter's bit in the registers that name counters.
+const fn mask(at: usize) -> u32 {
+    if at == COUNTERS { CYCLE_COUNTER } else { 1 << at }
+}
+
 /// The performance monitor. Counts are computed when they are read.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
@@ -27,6 +33,8 @@ pub struct Counters {
     /// The value of each counter when it was last started or stopped; the cycle counter is last.
     held: [u32; COUNTERS + 1],
     since: CounterValues,
+    /// The counters that have wrapped around (PMOVSR), up to `since`.
+    overflows: u32,
 }
 
 impl Counters {
@@ -38,11 +46,11 @@ impl Counters {
         self.control & ENABLED != 0 && self.enabled & bit != 0
     }
 
-    /// Returns the value of a counter.
-    fn value(&self, at: usize, now: CounterValues) -> u32 {
-        let bit = if at == COUNTERS { CYCLE_COUNTER } else { 1 << at };
-        if !self.counts(bit) {
-            return self.held[at];
+    /// Returns what a counter would hold if it were wider.
+    fn wide(&self, at: usize, now: CounterValues) -> u64 {
+        let held = u64::from(self.held[at]);
+        if !self.counts(mask(at)) {
+            return held;
         }
         let cycles = now.cycle.wrapping_sub(self.since.cycle);
         let passed = match (at, self.events.get(at)) {
@@ -51,11 +59,22 @@ impl Counters {
             (_, Some(&INSTRUCTIONS)) => now.instructions.wrapping_sub(self.since.instructions),
             _ => 0,
         };
-        self.held[at].wrapping_add(passed as u32)
+        held.wrapping_add(passed)
+    }
+
+    fn value(&self, at: usize, now: CounterValues) -> u32 {
+        self.wide(at, now) as u32
+    }
+
+    /// Returns the counters that have wrapped around since their flags were cleared.
+    fn overflows(&self, now: CounterValues) -> u32 {
+        let wrapped = (0..=COUNTERS).filter(|at| self.wide(*at, now) > u64::from(u32::MAX));
+        wrapped.fold(self.overflows, |overflows, at| overflows | mask(at))
     }
 
     /// Brings all counts up to date, before a change of what is counted.
     fn settle(&mut self, now: CounterValues) {
+        self.overflows = self.overflows(now);
         let mut at = 0;
         self.held = [(); COUNTERS + 1].map(|()| {
             at += 1;
@@ -70,7 +89,7 @@ impl Counters {
             // Implementer Arm, R5, three counters.
             (12, 0) => 0x4115_0000 | (COUNTERS as u32) << 11 | self.control,
             (12, 1 | 2) => self.enabled,
-            (12, 3) => 0,
+            (12, 3) => self.overflows(now),
             (12, 5) => self.selected,
             (13, 0) => self.value(COUNTERS, now),
             (13, 1) => self.events.get(selected).copied().unwrap_or(0),
@@ -97,11 +116,13 @@ impl Counters {
             }
             (12, 1) => self.enabled |= value & ALL,
             (12, 2) => self.enabled &= !value,
-            (12, 3) => {}
+            (12, 3) => self.overflows &= !value,
             (12, 4) => {
                 for at in 0..COUNTERS {
                     if value >> at & 1 == 1 && self.counts(1 << at) && self.events[at] == SOFTWARE {
-                        self.held[at] = self.held[at].wrapping_add(1);
+                        let (sum, wraps) = self.held[at].overflowing_add(1);
+                        self.held[at] = sum;
+                        self.overflows |= u32::from(wraps) << at;
                     }
                 }
             }
@@ -156,5 +177,40 @@ mod tests {
         counters.write(12, 5, 1, at(100)).expect("PMSELR");
         assert_eq!(counters.read(13, 2, at(100)), Some(1));
         assert_eq!(counters.read(15, 0, at(100)), None);
+    }
+
+    #[test]
+    fn a_counter_that_wraps_around_sets_its_flag_until_a_one_clears_it() {
+        let at = |cycle| CounterValues { cycle, instructions: cycle / 2 };
+        let mut counters = Counters::default();
+        counters.write(13, 0, 0xFFFF_FF00, at(0)).expect("PMCCNTR");
+        counters.write(13, 1, INSTRUCTIONS, at(0)).expect("PMXEVTYPER");
+        counters.write(13, 2, 0xFFFF_FF00, at(0)).expect("PMXEVCNTR");
+        counters.write(12, 1, CYCLE_COUNTER | 1, at(0)).expect("PMCNTENSET");
+        counters.write(12, 0, ENABLED, at(0)).expect("PMCR");
+        assert_eq!(counters.read(12, 3, at(0xFF)), Some(0));
+        assert_eq!(counters.read(12, 3, at(0x100)), Some(CYCLE_COUNTER));
+        assert_eq!(counters.read(13, 0, at(0x100)), Some(0));
+        assert_eq!(counters.read(12, 3, at(0x200)), Some(CYCLE_COUNTER | 1));
+        counters.write(12, 3, CYCLE_COUNTER, at(0x210)).expect("PMOVSR");
+        assert_eq!(counters.read(12, 3, at(0x220)), Some(1));
+        // It wraps around for the second time; resetting it does not clear the flag (DDI 0406, C12.7.4).
+        let second = 0x100 + (1 << 32);
+        assert_eq!(counters.read(12, 3, at(second - 1)), Some(1));
+        counters.write(12, 0, ENABLED | 4, at(second)).expect("PMCR");
+        assert_eq!(counters.read(12, 3, at(second + 5)), Some(CYCLE_COUNTER | 1));
+        assert_eq!(counters.read(13, 0, at(second + 5)), Some(5));
+    }
+
+    #[test]
+    fn a_software_increment_may_overflow() {
+        let now = CounterValues::default();
+        let mut counters = Counters::default();
+        counters.write(12, 5, 2, now).expect("PMSELR");
+        counters.write(13, 2, u32::MAX, now).expect("PMXEVCNTR");
+        counters.write(12, 1, 4, now).expect("PMCNTENSET");
+        counters.write(12, 0, ENABLED, now).expect("PMCR");
+        counters.write(12, 4, 4, now).expect("PMSWINC");
+        assert_eq!((counters.read(13, 2, now), counters.read(12, 3, now)), (Some(0), Some(4)));
     }
 }

@@ -174,7 +174,8 @@ fn priorities_and_targets_are_bytes() {
             let (register, shift) = (base + (id & !3), (id & 3) * 8);
             gic.write(register, u32::MAX, 0xFF << shift);
             for at in (0..256).step_by(4) {
-                let expected = if base + at == register { kept << shift } else { 0 };
+                let private = if base + at < 0x820 && base == 0x800 { 0x0101_0101 } else { 0 };
+                let expected = if base + at == register { kept << shift } else { private };
                 assert_eq!(gic.read(base + at), expected, "{id}: {at:#x}");
             }
         }
@@ -218,4 +219,17 @@ fn interrupts_for_other_cores_are_not_signalled() {
         gic.write(register, 3 << shift, 0xFF << shift);
         assert_eq!((gic.signalled(), gic.is_enabled(id)), (Some(id), true), "{id}");
     }
+}
+
+/// IHI 0048, 4.3.2 and 4.3.12: software finds its own bit among the targets of the private interrupts. UG1085:
+/// there are two cores.
+#[test]
+fn private_interrupts_name_the_core_that_asks() {
+    let mut gic = gic();
+    assert_eq!(gic.read(0x004) >> 5 & 7, 1);
+    for register in (0x800..0x820).step_by(4) {
+        gic.write(register, 0x0202_0202, u32::MAX);
+        assert_eq!(gic.read(register), 0x0101_0101, "{register:#x}");
+    }
+    assert_eq!(gic.read(0x820), 0);
 }

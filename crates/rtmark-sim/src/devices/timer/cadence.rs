@@ -49,13 +49,16 @@ impl One {
         }
     }
 
-    const fn round_flag(&self) -> u32 {
-        if self.control & INTERVAL_MODE != 0 { INTERVAL } else { OVERFLOW }
+    const fn has_interval(&self) -> bool {
+        self.control & INTERVAL_MODE != 0
     }
 
     fn settle(&mut self, now: u64) {
-        if self.counter.has_passed(now, 0) {
-            self.raised |= self.round_flag();
+        if self.has_interval() && self.counter.has_ended(now) {
+            self.raised |= INTERVAL;
+        }
+        if !self.has_interval() && self.counter.has_passed(now, 0) {
+            self.raised |= OVERFLOW;
         }
         if self.control & MATCHES != 0 {
             for (at, value) in self.matches.iter().enumerate() {
@@ -69,14 +72,24 @@ impl One {
 
     fn due(&self) -> Option<u64> {
         let wanted = self.enabled & !self.raised;
-        let mut due =
-            if wanted & self.round_flag() != 0 { self.counter.cycle_of_value(0) } else { None };
+        let mut due = match self.has_interval() {
+            true if wanted & INTERVAL != 0 => self.counter.cycle_of_end(),
+            false if wanted & OVERFLOW != 0 => self.counter.cycle_of_value(0),
+            _ => None,
+        };
         for (at, value) in self.matches.iter().enumerate() {
             if self.control & MATCHES != 0 && wanted & 2 << at != 0 {
                 due = earlier(due, self.counter.cycle_of_value((*value).into()));
             }
         }
         due
+    }
+
+    /// Sets the period. The counter is reset when it equals the interval (UG1085, "Interval Mode"), so a
+    /// shorter interval that it has passed takes effect in the next round.
+    fn follow_interval(&mut self, now: u64) {
+        let interval = u64::from(self.interval) + 1;
+        self.counter.set_period(now, if self.has_interval() { interval } else { WHOLE }, WHOLE);
     }
 
     fn read(&mut self, register: u32, now: u64) -> u32 {
@@ -103,9 +116,7 @@ impl One {
             }
             0x0C => {
                 self.control = value & 0x6F;
-                let interval = u64::from(self.interval) + 1;
-                let period = if value & INTERVAL_MODE != 0 { interval } else { WHOLE };
-                self.counter.set_period(now, period);
+                self.follow_interval(now);
                 if value & RESET != 0 {
                     self.counter.set(now, 0);
                 }
@@ -117,9 +128,7 @@ impl One {
             }
             0x24 => {
                 self.interval = value;
-                if self.control & INTERVAL_MODE != 0 {
-                    self.counter.set_period(now, u64::from(value) + 1);
-                }
+                self.follow_interval(now);
             }
             0x30 => self.matches[0] = value,
             0x3C => self.matches[1] = value,
@@ -190,5 +199,33 @@ impl DeviceModel for CadenceTtc {
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
         self.0.iter().fold(None, |due, one| earlier(due, one.due()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_units::Hertz;
+
+    #[test]
+    fn an_interval_that_has_been_passed_takes_effect_in_the_next_round() {
+        let ratio = ClockRatio::undivided(Hertz(INPUT_HZ as u32));
+        let mut one = One::new(ratio);
+        one.write(0x24, 9_999, 0, ratio);
+        one.write(0x60, INTERVAL | OVERFLOW, 0, ratio);
+        one.write(0x0C, INTERVAL_MODE | RESET, 0, ratio);
+        assert_eq!(one.due(), Some(10_000));
+        one.settle(5_000);
+        one.write(0x24, 99, 5_000, ratio);
+        assert_eq!([5_000, 10_000].map(|now| one.read(0x18, now)), [5_000, 10_000]);
+        // It equals the interval 100 counts after it has wrapped around.
+        let end = WHOLE + 100;
+        assert_eq!(one.due(), Some(end));
+        one.settle(end - 1);
+        assert_eq!((one.raised, one.read(0x18, end - 1)), (0, 99));
+        one.settle(end);
+        assert_eq!((one.raised, one.read(0x18, end)), (INTERVAL, 0));
+        one.raised = 0;
+        assert_eq!(one.due(), Some(end + 100));
     }
 }

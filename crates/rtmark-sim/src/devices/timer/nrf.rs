@@ -77,15 +77,32 @@ impl NrfTimer {
     fn configure(&mut self, now: u64, ratio: ClockRatio) {
         let counts = TIMER_HZ >> self.prescaler;
         self.counter.set_rate(now, Rate { counts, cycles: ratio.core.0.into() });
-        let period = self.clears_at().unwrap_or(1 << self.width());
-        self.counter.set_period(now, period);
+        let full = 1 << self.width();
+        self.counter.set_period(now, self.clears_at().unwrap_or(full), full);
     }
 
-    /// Returns the count at which a compare register's event occurs. Where a short clears the counter, the
-    /// compare value itself is never seen.
-    fn match_count(&self, at: usize) -> u64 {
-        let count = u64::from(self.compare[at]);
-        if count == self.counter.period() { 0 } else { count }
+    /// Returns whether the counter restarts where this compare register's event occurs. Where a short clears
+    /// the counter, the compare value itself is never seen.
+    fn matches_at_end(&self, at: usize) -> bool {
+        u64::from(self.compare[at]) == self.counter.period()
+    }
+
+    /// Returns whether a compare register's event has occurred.
+    fn has_matched(&self, at: usize, now: u64) -> bool {
+        if self.matches_at_end(at) {
+            self.counter.has_ended(now)
+        } else {
+            self.counter.has_passed(now, self.compare[at].into())
+        }
+    }
+
+    /// Returns the cycle in which a compare register's event occurs.
+    fn cycle_of_match(&self, at: usize) -> Option<u64> {
+        if self.matches_at_end(at) {
+            self.counter.cycle_of_end()
+        } else {
+            self.counter.cycle_of_value(self.compare[at].into())
+        }
     }
 
     fn task(&mut self, offset: u32, now: u64) {
@@ -93,9 +110,10 @@ impl NrfTimer {
             0x00 if self.is_timer() => self.counter.start(now),
             0x04 | 0x10 => self.counter.stop(now),
             0x08 if !self.is_timer() => {
-                let value = self.counter.value(now) + 1;
+                let (before, value) = (self.counter.value(now), self.counter.next_value(now));
                 for at in 0..CHANNELS {
-                    if self.match_count(at) == value % self.counter.period() {
+                    let count = u64::from(self.compare[at]);
+                    if count == value || count == before + 1 && self.matches_at_end(at) {
                         self.events.raise(1 << (COMPARE as usize + at));
                     }
                 }
@@ -166,10 +184,10 @@ impl DeviceModel for NrfTimer {
     fn settle(&mut self, now: u64, _: ClockRatio) {
         // A short that stops the counter ends its time there.
         let stops = (0..CHANNELS).filter(|at| self.shorts >> (8 + at) & 1 == 1);
-        let stop = stops.filter_map(|at| self.counter.cycle_of_value(self.match_count(at))).min();
+        let stop = stops.filter_map(|at| self.cycle_of_match(at)).min();
         let until = stop.filter(|stop| *stop <= now);
         for at in 0..CHANNELS {
-            if self.counter.has_passed(until.unwrap_or(now), self.match_count(at)) {
+            if self.has_matched(at, until.unwrap_or(now)) {
                 self.events.raise(1 << (COMPARE as usize + at));
             }
         }
@@ -183,7 +201,7 @@ impl DeviceModel for NrfTimer {
         let wanted = self.events.observable(self.interrupts);
         (0..CHANNELS)
             .filter(|at| wanted >> (COMPARE as usize + at) & 1 == 1)
-            .fold(None, |due, at| earlier(due, self.counter.cycle_of_value(self.match_count(at))))
+            .fold(None, |due, at| earlier(due, self.cycle_of_match(at)))
     }
 }
 
@@ -327,5 +345,57 @@ impl DeviceModel for NrfRtc {
             }
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_units::Hertz;
+
+    #[test]
+    fn a_compare_value_that_has_been_passed_is_reached_after_the_full_width() {
+        let ratio = ClockRatio::undivided(Hertz(TIMER_HZ as u32));
+        let mut timer = NrfTimer::new(ratio);
+        (timer.prescaler, timer.shorts, timer.compare[0]) = (0, 1, 10_000);
+        timer.interrupts = 1 << COMPARE;
+        timer.configure(0, ratio);
+        timer.task(0x00, 0);
+        assert_eq!(timer.due(ratio), Some(10_000));
+        timer.settle(5_000, ratio);
+        timer.compare[0] = 100;
+        timer.configure(5_000, ratio);
+        // The counter of 16 bits wraps around without an event, and is cleared at 100 from then on.
+        let end = 0x1_0000 + 100;
+        assert_eq!(timer.due(ratio), Some(end));
+        timer.settle(end - 1, ratio);
+        assert_eq!((timer.events.read(0x140), timer.counter.value(end - 1)), (0, 99));
+        timer.settle(end, ratio);
+        assert_eq!((timer.events.read(0x140), timer.counter.value(end)), (1, 0));
+        timer.events.write(0x140, 0);
+        assert_eq!(timer.due(ratio), Some(end + 100));
+    }
+
+    #[test]
+    fn a_counter_of_events_compares_for_equality() {
+        let ratio = ClockRatio::undivided(Hertz(TIMER_HZ as u32));
+        let mut timer = NrfTimer::new(ratio);
+        // COUNTER, 8 bits, cleared at 3; compare register 1 is 2.
+        (timer.mode, timer.bit_mode, timer.shorts) = (1, 1, 1);
+        (timer.compare[0], timer.compare[1]) = (3, 2);
+        timer.configure(0, ratio);
+        let count = |timer: &mut NrfTimer| {
+            timer.events.write(0x140, 0);
+            timer.events.write(0x144, 0);
+            timer.task(0x08, 0);
+            (timer.counter.value(0), timer.events.read(0x140), timer.events.read(0x144))
+        };
+        let all = [(); 4].map(|()| count(&mut timer));
+        assert_eq!(all, [(1, 0, 0), (2, 0, 1), (0, 1, 0), (1, 0, 0)]);
+        timer.compare[0] = 1;
+        timer.counter.set(0, 254);
+        timer.configure(0, ratio);
+        let all = [(); 3].map(|()| count(&mut timer));
+        assert_eq!(all, [(255, 0, 0), (0, 0, 0), (0, 1, 0)]);
     }
 }

@@ -133,12 +133,13 @@ impl Soc {
             }
         }
         for scale in &register.scales {
-            if !is_field(scale.bit, 3) || scale.clock == PeripheralClock::Core {
+            let width = if scale.clock == PeripheralClock::Ahb { 4 } else { 3 };
+            if !is_field(scale.bit, width) || scale.clock == PeripheralClock::Core {
                 return refuse(
                     &path("scales"),
                     format!(
                         "register {name}: scales takes the lowest of three bits and the clock \
-                         apb1 or apb2"
+                         apb1 or apb2 (or apb4, or of four bits and ahb)"
                     ),
                 );
             }
