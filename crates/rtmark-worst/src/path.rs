@@ -174,8 +174,6 @@ pub struct Path {
     ends: Vec<u64>,
     /// When the program ends, if that is of interest.
     ended: u64,
-    /// Of two interrupts, one whose handler was seen not to return.
-    endless: Option<Irq>,
     /// The first mistake of the simulator.
     failed: OnceLock<Box<InternalError>>,
 }
@@ -268,7 +266,6 @@ impl Path {
             pieces: Vec::new(),
             ends: Vec::new(),
             ended: 0,
-            endless: None,
             failed: OnceLock::new(),
             question,
         };
@@ -284,23 +281,19 @@ impl Path {
             path.check_machine(&machine);
         }
         path.check_machine(&there);
-        path.endless = path.find_endless();
+        let has_distance = path.question.second.is_some_and(|second| second.distance.is_some());
+        // Each moment would be combined with all moments until the patience runs out, both millions of times.
+        let endless = if has_distance { None } else { path.endless() };
         if let Some(error) = path.failure() {
             return Err(PathError::Internal(error));
         }
-        // Each moment would be combined with all moments until the patience runs out, both millions of times.
-        let has_distance = path.question.second.is_some_and(|second| second.distance.is_some());
-        match path.endless {
-            Some(interrupt) if !has_distance => {
-                Err(PathError::NoReturn { interrupt, cycles: path.question.patience })
-            }
-            _ => Ok(path),
-        }
+        let cycles = path.question.patience;
+        endless.map_or(Ok(path), |interrupt| Err(PathError::NoReturn { interrupt, cycles }))
     }
 
     /// Tries whether the handlers of two interrupts return at some moments of the windows; returns one that does not
     /// within the patience.
-    fn find_endless(&self) -> Option<Irq> {
+    pub fn endless(&self) -> Option<Irq> {
         let lines = [self.line, self.second?];
         let moments = &self.question.windows;
         let each = moments.len().div_ceil(TRIED_WINDOWS).max(1);
@@ -331,11 +324,6 @@ impl Path {
         let has = |watch| hits.iter().any(|hit| hit.watch == watch && hit.cycle.0 >= at);
         let goes_on = matches!(stop, Stop::Limit | Stop::Asleep);
         goes_on && has(line.handler_watch) && !has(line.return_watch)
-    }
-
-    /// Returns the interrupt of two whose handler does not return within the patience, if one was seen not to.
-    pub fn endless(&self) -> Option<Irq> {
-        self.endless
     }
 
     /// Records a mistake of the simulator in a machine that has run along the path, if there was one:
