@@ -8,11 +8,11 @@ use crate::worst::{expect_success, json, valid, worst};
 /// A loop that masks interrupts in each round, with a default handler that never returns for interrupts 1 to 8, a
 /// handler for interrupt 9, and half of the soc's clock.
 fn image_with_default_handler(folder: &Path) {
-    elf_with_default_handler(&folder.join("a.elf"), Elf::default());
+    elf_with_default_handler(&folder.join("a.elf"), &Elf::default());
 }
 
 /// The same in a file of this kind.
-fn elf_with_default_handler(path: &Path, kind: Elf<'_>) {
+fn elf_with_default_handler(path: &Path, kind: &Elf<'_>) {
     let mut code = vec![0xBF00; 4];
     // Over the vectors and the handlers.
     code[0] = 0xE016;
@@ -26,7 +26,7 @@ fn elf_with_default_handler(path: &Path, kind: Elf<'_>) {
     code.extend([0x2064, 0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
     code.extend(EXIT);
     let probes: &[Probe<'_>] = &[(1, START + 66, "a.b"), (2, START + 84, "a.b")];
-    Elf { code: &code, probes, ..kind }.write(path);
+    Elf { code: &code, probes, ..*kind }.write(path);
 }
 
 /// Who misspells a handler's name gets the default handler, and figures of it.
@@ -101,7 +101,7 @@ fn functions_that_were_not_executed_need_names_alone() {
     let folder = folder.path();
     let elf = folder.join("a.elf");
     let kind = Elf { second: "unused", second_function: Some(0xB0), ..Elf::default() };
-    elf_with_default_handler(&elf, kind);
+    elf_with_default_handler(&elf, &kind);
     let bytes = std::fs::read(&elf).expect("written");
     let found = |bytes: &[u8]| {
         std::fs::write(&elf, bytes).expect("writable");
