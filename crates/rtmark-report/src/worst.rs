@@ -52,6 +52,9 @@ pub struct Worst {
     #[serde(default)]
     pub(crate) held_back_by_one: Vec<Stretch>,
     pub(crate) not_executed: Vec<String>,
+    /// Whether the image names no functions.
+    #[serde(default)]
+    pub(crate) functions_unknown: bool,
 }
 
 /// One measured aspect, in cycles.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_model::{Answer, Basis, Samples};
+use rtmark_model::{Answer, Basis, Pattern, Samples};
 use rtmark_observe::SpanCost;
 
 use crate::study::{FEW, FigureSource, FunctionShare, ShareKind, Study};
@@ -121,8 +121,14 @@ impl Figures {
             return Err(self.value(wanted.of).err().unwrap_or_else(|| "not attributed".to_owned()));
         };
         let fits = |function: &str| wanted.functions.iter().any(|one| one.matches(function));
-        let parts = cost.parts.iter().filter(|part| fits(&part.function));
+        let parts: Vec<_> = cost.parts.iter().filter(|part| fits(&part.function)).collect();
+        if parts.is_empty() {
+            let patterns: Vec<_> = wanted.functions.iter().map(Pattern::as_str).collect();
+            let patterns = patterns.join("`, `");
+            return Err(format!("no function that `{}` executes fits `{patterns}`", wanted.of));
+        }
         let sum: u64 = parts
+            .into_iter()
             .map(|part| match wanted.share {
                 ShareKind::Cycles => part.own.cycles,
                 ShareKind::Instructions => part.own.instructions,

@@ -172,13 +172,14 @@ impl Formula {
     /// otherwise.
     ///
     /// # Errors
-    /// When a name has no value (the reason is the caller's), or on division by zero.
+    /// When a name has no value (the reason is the caller's), on division by zero, and when the value is too large
+    /// for a number.
     pub fn value(&self, of: impl Fn(&str) -> Result<f64, String>) -> Result<f64, FormulaError> {
-        let value = self.root.value(&of).map_err(FormulaError)?;
+        let value = self.root.value(&self.text, &of).map_err(FormulaError)?;
         if value.is_finite() {
             return Ok(value);
         }
-        Err(FormulaError(format!("`{}` divides by zero", self.text)))
+        Err(FormulaError(format!("`{}` is too large", self.text)))
     }
 
     /// Returns the names it uses.
@@ -201,14 +202,16 @@ impl fmt::Display for Formula {
 }
 
 impl Node {
-    fn value(&self, of: &impl Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
+    fn value(&self, whole: &str, of: &impl Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
         let (operation, both) = match self {
             Self::Number(number) => return Ok(*number),
             Self::Name(name) => return of(name),
             Self::Pair(operation, both) => (operation, both),
         };
-        let (a, b) = (both.0.value(of)?, both.1.value(of)?);
+        let (a, b) = (both.0.value(whole, of)?, both.1.value(whole, of)?);
         Ok(match operation {
+            // `min`, `max` and comparisons would hide it.
+            Operation::Divide if b == 0.0 => return Err(format!("`{whole}` divides by zero")),
             Operation::Add => a + b,
             Operation::Subtract => a - b,
             Operation::Multiply => a * b,
@@ -275,6 +278,9 @@ mod tests {
             ("é", "wanted"),
             ("d + 1", "no d"),
             ("1 / (c - 4)", "divides by zero"),
+            ("min(0 / (c - 4), a.b)", "divides by zero"),
+            ("1 / (c - 4) > 1", "divides by zero"),
+            ("1 / (1 / (c - 4))", "divides by zero"),
         ] {
             let error = value(text).expect_err(text);
             assert!(error.contains(message), "{text}: {error}");

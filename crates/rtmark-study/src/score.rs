@@ -133,13 +133,13 @@ impl ScoreFile {
     /// Checks that the entry is complete and consistent.
     pub(crate) fn check(&self) -> Result<(), String> {
         let refuse = |problem: &str| Err(format!("score `{}`: {problem}", self.what));
-        if self.published <= 0.0 {
+        if !self.published.is_finite() || self.published <= 0.0 {
             return refuse("`published` is not a positive figure");
         }
         match (&self.measured, self.band, &self.differs) {
             (Some(_), Some((least, most)), None) => {
                 let agrees = AGREES.0 <= least && most <= AGREES.1;
-                if least.is_nan() || most.is_nan() || least <= 0.0 || least >= most {
+                if !most.is_finite() || least.is_nan() || least <= 0.0 || least >= most {
                     return refuse("`band` needs two positive ratios, the smaller one first");
                 }
                 if !agrees && self.why.is_none() {
@@ -410,10 +410,15 @@ mod tests {
             "measured = 'a'\nband = [1.05, 0.95]",
             "measured = 'a'\nband = [0.9, 1.1]\ndiffers = 'd'",
             "band = [0.9, 1.1]",
+            "measured = 'a'\nband = [0.5, inf]\nwhy = 'y'",
         ] {
             assert!(checked(bad).is_err(), "{bad}");
         }
         checked("measured = 'a'\nband = [0.5, 0.6]\nwhy = 'y'").expect("explained");
+        for published in ["nan", "inf", "0.0", "-3.0"] {
+            let text = format!("what = 'w'\npublished = {published}\nwhy = 'y'");
+            assert!(check(&text).is_err(), "{published}");
+        }
     }
 
     #[test]

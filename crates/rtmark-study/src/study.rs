@@ -303,10 +303,16 @@ impl Study {
                 Some(name) => Err(format!("`{formula}`: nothing measures `{name}`")),
             }
         };
+        let number = |formula: &Formula, known: &BTreeSet<String>| {
+            if formula.is_condition() {
+                return Err(format!("`{formula}` is a condition, not a figure"));
+            }
+            names(formula, known)
+        };
         for figure in &self.figure {
             match figure.source() {
                 Err(error) => return Err(format!("figure {}: {error}", figure.name)),
-                Ok(FigureSource::Formula(formula)) => names(&formula, &known)?,
+                Ok(FigureSource::Formula(formula)) => number(&formula, &known)?,
                 Ok(FigureSource::Functions(share)) => {
                     let of = |run: &Run| {
                         run.attribute
@@ -324,16 +330,19 @@ impl Study {
         }
         let read = |text: &str| Formula::read(text).map_err(|error| error.to_string());
         for row in self.table.iter().flat_map(|table| &table.row) {
-            names(&read(&row.measured)?, &known)?;
+            number(&read(&row.measured)?, &known)?;
+            if row.published.is_some_and(|published| !published.is_finite()) {
+                return Err(format!("row `{}`: `published` is not a figure", row.what));
+            }
         }
         for score in &self.score {
             score.check()?;
             let formulas = score.formulas().map_err(|error| error.to_string())?;
-            formulas.iter().try_for_each(|formula| names(formula, &known))?;
+            formulas.iter().try_for_each(|formula| number(formula, &known))?;
         }
         for explanation in &self.explanation {
             let text = Template::read(&explanation.text).map_err(|error| error.to_string())?;
-            text.formulas().try_for_each(|formula| names(formula, &known))?;
+            text.formulas().try_for_each(|formula| number(formula, &known))?;
             for condition in &explanation.holds {
                 let formula = read(condition)?;
                 if !formula.is_condition() {
@@ -456,6 +465,21 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
         assert!(refusal("half + part", "half + whole").contains("nothing measures `whole`"));
         assert!(refusal("{k.a.max}", "{k.b.max}").contains("k.b.max"));
         assert!(refusal("half < k.a", "half").contains("not a condition"));
+        for (figure, condition) in [
+            ("\"k.a / 2\"", "\"k.a < 2\""),
+            ("half + part", "half > part"),
+            ("measured = \"k.a\"", "measured = \"k.a > 1\""),
+            ("{k.a.max}", "{k.a > 1}"),
+        ] {
+            assert!(refusal(figure, condition).contains("is a condition, not a figure"));
+        }
+        assert!(
+            refusal(
+                "what = \"w\", published = 3.0, measured = \"half",
+                "what = \"w\", published = nan, measured = \"half"
+            )
+            .contains("not a figure")
+        );
         assert!(refusal("\"k.a\", band", "\"k.b\", band").contains("nothing measures `k.b`"));
         assert!(refusal("[0.95, 1.1]", "[0.5, 1.1]").contains("needs a `why`"));
         assert!(refusal("of = \"k.a\"", "of = \"k.b\"").contains("not attributed"));

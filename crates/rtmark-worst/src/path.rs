@@ -14,6 +14,10 @@ use crate::border::reach;
 /// negligible, short enough to keep every core busy.
 const PIECE: u64 = 8192;
 
+/// The most windows in which handlers are tried for whether they return, and the moments of each.
+const TRIED_WINDOWS: usize = 8;
+const TRIED_MOMENTS: u64 = 4;
+
 /// What is measured at each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -277,33 +281,49 @@ impl Path {
             path.check_machine(&machine);
         }
         path.check_machine(&there);
-        let endless = path.endless_handler();
-        match path.failure() {
-            None => endless.map_or(Ok(path), Err),
-            Some(error) => Err(PathError::Internal(error)),
+        let has_distance = path.question.second.is_some_and(|second| second.distance.is_some());
+        // Each moment would be combined with all moments until the patience runs out, both millions of times.
+        let endless = if has_distance { None } else { path.endless() };
+        if let Some(error) = path.failure() {
+            return Err(PathError::Internal(error));
         }
+        let cycles = path.question.patience;
+        endless.map_or(Ok(path), |interrupt| Err(PathError::NoReturn { interrupt, cycles }))
     }
 
-    /// Tries whether handlers return, if that is what ends the search of pairs: if the first moment's do not, each
-    /// moment would be combined with all moments until the patience runs out, both millions of times.
-    fn endless_handler(&self) -> Option<PathError> {
-        let cycles = self.question.patience;
-        let second =
-            self.second.filter(|_| self.question.second.is_some_and(|it| it.distance.is_none()))?;
-        let there = self.at(self.question.windows.first()?.from);
-        let is_endless = |line: &&SearchedInterrupt| {
-            let mut machine = there.clone();
-            let at = machine.cycles().0 + 1;
-            machine.pend_interrupt(line.interrupt, Cycles(at));
-            let stop = machine.run(Cycles(at.saturating_add(cycles)));
-            self.check_machine(&machine);
-            let hits = machine.take_hits();
-            let has = |watch| hits.iter().any(|hit| hit.watch == watch && hit.cycle.0 >= at);
-            let goes_on = matches!(stop, Stop::Limit | Stop::Asleep);
-            goes_on && has(line.handler_watch) && !has(line.return_watch)
-        };
-        let endless = [&self.line, &second].into_iter().find(is_endless)?;
-        Some(PathError::NoReturn { interrupt: endless.interrupt, cycles })
+    /// Tries whether the handlers of two interrupts return at some moments of the windows; returns one that does not
+    /// within the patience.
+    pub fn endless(&self) -> Option<Irq> {
+        let lines = [self.line, self.second?];
+        let moments = &self.question.windows;
+        let each = moments.len().div_ceil(TRIED_WINDOWS).max(1);
+        let moments = moments.iter().step_by(each).flat_map(|window| {
+            let length = window.to.saturating_sub(window.from);
+            (0..TRIED_MOMENTS).map(move |part| window.from + length * part / TRIED_MOMENTS)
+        });
+        let mut there = self.start.clone();
+        for moment in moments {
+            let _ = there.run(Cycles(moment));
+            there.take_hits();
+            let endless = lines.iter().find(|line| self.is_endless(&there, line));
+            if let Some(line) = endless {
+                return Some(line.interrupt);
+            }
+        }
+        None
+    }
+
+    /// Tells whether a handler does not return within the patience if its interrupt becomes pending now.
+    fn is_endless(&self, there: &Machine, line: &SearchedInterrupt) -> bool {
+        let mut machine = there.clone();
+        let at = machine.cycles().0 + 1;
+        machine.pend_interrupt(line.interrupt, Cycles(at));
+        let stop = machine.run(Cycles(at.saturating_add(self.question.patience)));
+        self.check_machine(&machine);
+        let hits = machine.take_hits();
+        let has = |watch| hits.iter().any(|hit| hit.watch == watch && hit.cycle.0 >= at);
+        let goes_on = matches!(stop, Stop::Limit | Stop::Asleep);
+        goes_on && has(line.handler_watch) && !has(line.return_watch)
     }
 
     /// Records a mistake of the simulator in a machine that has run along the path, if there was one:

@@ -252,12 +252,11 @@ pub fn soc_named(name: &str) -> String {
     boards::find(name).map_or_else(|_| name.to_owned(), |file| file.soc.soc.name)
 }
 
-/// Keeps the runs of a recording that are of these socs, all if none is named.
+/// Keeps the runs of a recording that are of these socs, all if none is given.
 pub fn retain_socs(runs: &mut Vec<Recorded>, socs: &[String], path: &Path) -> Result<(), CliError> {
     if socs.is_empty() {
         return Ok(());
     }
-    let socs: Vec<String> = socs.iter().map(|name| soc_named(name)).collect();
     runs.retain(|run| socs.contains(&run.key.soc));
     if runs.is_empty() {
         let message = format!("{}: no recorded run is of {}", path.display(), socs.join(" or "));

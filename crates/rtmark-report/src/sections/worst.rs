@@ -80,16 +80,19 @@ fn called(interrupt: i32) -> String {
 
 fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
     let part = if worst.complete { "all" } else { "INCOMPLETE: some" };
+    let functions = if worst.functions_unknown {
+        "which functions were not executed is unknown, because the image names none".to_owned()
+    } else {
+        format!("{} functions of the image were not executed", worst.not_executed.len())
+    };
     let mut about = format!(
-        "{} at {} with priority {:#04x}, {} points, {part} of them; timing model {}; {}; \
-         {} functions of the image were not executed.",
+        "{} at {} with priority {:#04x}, {} points, {part} of them; timing model {}; {}; {functions}.",
         worst.core,
         called(worst.interrupt),
         worst.priority,
         grouped(worst.points),
         worst.timing_model,
         worst.reach,
-        worst.not_executed.len()
     );
     if !is_of_the_same_firmware(report, worst) {
         about.push_str(" The search used another build than this report\u{2019}s figures.");

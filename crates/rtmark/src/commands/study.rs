@@ -191,11 +191,15 @@ fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
     }
     let found = studies.iter().find(|study| study.id == name);
     found.cloned().ok_or_else(|| {
-        let near = nearest(name, studies.iter().map(|study| study.id.as_str()));
-        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let near = or_nearest(name, studies.iter().map(|study| study.id.as_str()));
         let message = format!("no study is called `{}`{near}", name.escape_debug());
         CliError::new(Exit::NothingSelected, message, "`rtmark study --list` lists the studies")
     })
+}
+
+/// Returns the rest of a message that a name is not known: the most similar one that is.
+fn or_nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 fn list(studies: &[Study], format: Format) -> Result<String, CliError> {
@@ -300,7 +304,12 @@ impl Bench<'_> {
                     None => socs::find(&run.soc)?,
                     Some(derived) => {
                         let base = socs::find(&derived.of)?;
-                        let text = derived.text(&base.text).map_err(study_bug)?;
+                        let text = derived.text(&base.text).map_err(|problem| {
+                            let hint = "`write` replaces first writes of the soc that it names with `of`: give their \
+                                        addresses, as the soc's file has them under [[init]]";
+                            let message = format!("study {}: soc {}: {problem}", study.id, derived.name);
+                            CliError::new(Exit::Usage, message, hint)
+                        })?;
                         socs::from_text(&derived.name, &text)?
                     }
                 };
@@ -311,12 +320,14 @@ impl Bench<'_> {
         };
         let kernel = self.kernels.iter().find(|kernel| kernel.manifest.id == run.kernel);
         let kernel = kernel.ok_or_else(|| {
-            let message = format!("the firmware folder has no kernel {}", run.kernel);
-            CliError::new(
-                Exit::NothingSelected,
-                message,
-                "use the folder firmware/ of rtmark's repository",
-            )
+            let known = self.kernels.iter().map(|kernel| kernel.manifest.id.as_str());
+            let near = or_nearest(run.kernel.as_str(), known);
+            let message = format!(
+                "study {}: run {}: no kernel is called `{}`{near}",
+                study.id, run.name, run.kernel
+            );
+            let hint = "`rtmark list kernels` shows the names; --own adds kernels of your own";
+            CliError::new(Exit::NothingSelected, message, hint)
         })?;
         let mut variant = match &run.profile {
             Some(profile) => profile.parse()?,
@@ -329,7 +340,17 @@ impl Bench<'_> {
         let mut scenarios = Vec::new();
         for id in run.scenarios.values() {
             let found = self.catalogue.scenarios().iter().find(|scenario| scenario.id == *id);
-            scenarios.push(found.ok_or_else(|| study_bug(format!("no scenario {id}")))?);
+            scenarios.push(found.ok_or_else(|| {
+                let known = self.catalogue.scenarios().iter().map(|scenario| scenario.id.as_str());
+                let near = or_nearest(id.as_str(), known);
+                let message = format!(
+                    "study {}: run {}: no scenario is called `{id}`{near}",
+                    study.id, run.name
+                );
+                let hint =
+                    "`rtmark list scenarios` shows the names; --own adds scenarios of your own";
+                CliError::new(Exit::NothingSelected, message, hint)
+            })?);
         }
         Ok(Prepared { run, unit: Unit::new(kernel, &platform, &variant, scenarios) })
     }

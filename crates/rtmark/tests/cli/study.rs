@@ -144,3 +144,36 @@ fn invalid_studies_are_rejected() {
         assert!(list.stdout.contains(id), "{list:#?}");
     }
 }
+
+/// What a study says in which something is replaced.
+fn changed(from: &str, to: &str) -> CommandResult {
+    let tree = Tree::of(&["a.one"]);
+    tree.image(&printing("a.one ok answer=42", true), PROBES);
+    let text = STUDY.replace("CONDITION", "1000").replace("BAND", "0.9");
+    assert!(text.contains(from), "{from}");
+    std::fs::write(tree.path("small.toml"), text.replace(from, to)).expect("writable");
+    run_rtmark(&tree.path(""), &["study", "small.toml", "--catalogue", "catalogue"])
+}
+
+/// A mistake in a study of one's own is not a mistake of the program.
+#[test]
+fn names_that_nothing_has_are_errors_of_the_study() {
+    for (from, to, code, words) in [
+        ("\"a.one\"", "\"a.won\"", 4, "no scenario is called `a.won`; did you mean `a.one`?"),
+        ("kernel = \"k\"", "kernel = \"kk\"", 4, "no kernel is called `kk`; did you mean `k`?"),
+        ("0x4002_2000", "0x4002_2004", 2, "soc slow: stm32c031 writes nothing to 0x40022004"),
+    ] {
+        let result = changed(from, to);
+        result.assert_error(code, &[words]);
+        assert!(!result.stderr.contains("report this"), "{result:#?}");
+    }
+}
+
+/// What no function matches is unknown, rather than none.
+#[test]
+fn functions_that_nothing_executes_have_no_figure() {
+    let result = changed("[\"start\"]", "[\"strat\"]");
+    assert_eq!(result.code, 0, "{result:#?}");
+    assert!(result.stdout.contains("n/a of "), "{result:#?}");
+    assert!(result.stdout.contains("! start > 0: "), "{result:#?}");
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{CommandResult, EXIT, Elf, LOOP, Probe, START, run_rtmark};
+use crate::common::{CommandResult, EXIT, Elf, LOOP, Probe, START, run_rtmark, storing};
 
 /// A loop that masks interrupts in each round, with a handler for interrupt 8.
 pub fn image(folder: &Path) {
@@ -161,26 +161,43 @@ fn an_image_without_external_handlers_is_searched_by_its_tick() {
     assert!(command.is_some_and(|it| it.contains("--set=0xe000ed20=0xc0000000")), "{command:?}");
 }
 
-/// A loop on a Cortex-M4F that holds back by BASEPRI in each round, with a handler for interrupt 8.
-fn image_with_basepri(folder: &Path) {
+/// A loop on a Cortex-M4F that holds back by BASEPRI in each round, with a handler for interrupt 8, after these
+/// instructions.
+fn image_with_basepri(folder: &Path, first: &[u16]) {
     let mut code = vec![0xBF00; 16];
     code[0] = 0xE012;
     let handler = (START + 0x24) | 1;
     code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    code.extend(first);
+    let begin = START + 46 + 2 * first.len() as u32;
     // movs r0, #100; movs r1, #0x60; movs r2, #0; round: msr basepri, r1; five nops; msr basepri, r2;
     // subs r0, #1; bne round
     code.extend([0x2064, 0x2160, 0x2200, 0xF381, 0x8811, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00]);
     code.extend([0xF382, 0x8811, 0x3801, 0xD1F5]);
     code.extend(EXIT);
-    let probes: &[Probe<'_>] = &[(1, START + 46, "a.b"), (2, START + 68, "a.b")];
+    let probes: &[Probe<'_>] = &[(1, begin, "a.b"), (2, begin + 22, "a.b")];
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
+}
+
+/// A value of BASEPRI holds back all priorities of its group.
+#[test]
+fn the_chosen_priority_respects_grouping() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    for (group, priority) in [(0, 0x60), (4, 0x60), (5, 0x40), (6, 0x00), (7, 0x00)] {
+        image_with_basepri(folder, &storing(0xE000_ED0C, 0x05FA_0000 | group << 8));
+        let words = ["worst", "a.elf", "--soc", "stm32f405", "--format", "json"];
+        let found = json(&expect_success(run_rtmark(folder, &words)));
+        assert_eq!(found["results"][0]["priority"], priority, "group {group}");
+        assert_eq!(found["results"][0]["latencies"][0]["max"], 16, "group {group}");
+    }
 }
 
 #[test]
 fn an_images_own_masks_choose_the_priority() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
-    image_with_basepri(folder);
+    image_with_basepri(folder, &[]);
     let search = |more: &[&str]| {
         let plain = ["worst", "a.elf", "--soc", "stm32f405", "--format", "json"];
         expect_success(run_rtmark(folder, &[&plain, more].concat()))

@@ -486,7 +486,8 @@ impl Arguments {
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let mut runs = boards::recorded(recording, &selection)?;
-        boards::retain_socs(&mut runs, &self.soc, recording)?;
+        let socs: Vec<String> = self.soc.iter().map(|name| boards::soc_named(name)).collect();
+        boards::retain_socs(&mut runs, &socs, recording)?;
         let answers = boards::answers(&runs, catalogue);
         let store = self.store.clone().open(config)?;
         let version = env!("CARGO_PKG_VERSION");

@@ -246,7 +246,7 @@ impl Arguments {
         notes.extend(self.missed(&session, until, &ended));
         notes.extend(self.unknown_end(&session.machine, &clock, &ended));
         notes.extend(results.missed.clone());
-        notes.extend(default_handler(&session.machine, image, &ended));
+        notes.extend(self.default_handlers(&session.machine, image, &ended));
         Ok(FinishedRun {
             session,
             entry,
@@ -262,18 +262,34 @@ impl Arguments {
     }
 }
 
-/// Says that the run ended in an interrupt that only the default handler serves.
-fn default_handler(machine: &Machine, image: &Image, ended: &Ending) -> Option<String> {
-    let interrupt = match (ended, machine.exception()) {
-        (Ending::Limit | Ending::Asleep, 14) => Irq::PENDSV,
-        (Ending::Limit | Ending::Asleep, 15) => Irq::SYSTICK,
-        (Ending::Limit | Ending::Asleep, exception @ 16..) => Irq::from(exception - 16),
-        _ => return None,
-    };
-    handler_note(machine, image.symbols(), interrupt)
+/// Returns the interrupt in whose handler the run ended, if it did.
+fn ended_in(machine: &Machine, ended: &Ending) -> Option<Irq> {
+    match (ended, machine.exception()) {
+        (Ending::Limit | Ending::Asleep, 14) => Some(Irq::PENDSV),
+        (Ending::Limit | Ending::Asleep, 15) => Some(Irq::SYSTICK),
+        (Ending::Limit | Ending::Asleep, exception @ 16..) => Some(Irq::from(exception - 16)),
+        _ => None,
+    }
 }
 
 impl Arguments {
+    /// Says which interrupts only the default handler serves, of that in which the run ended and those of `--irq`,
+    /// from which it may have returned.
+    fn default_handlers(&self, machine: &Machine, image: &Image, ended: &Ending) -> Vec<String> {
+        let come = self.irq.iter().filter(|pend| pend.cycle <= machine.cycles().0);
+        let mut interrupts: Vec<_> = come.map(|pend| pend.interrupt).collect();
+        interrupts.extend(ended_in(machine, ended));
+        let mut notes = Vec::new();
+        for note in
+            interrupts.into_iter().filter_map(|it| handler_note(machine, image.symbols(), it))
+        {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
     /// Says of which clock the time of `--for` is, if the registers do not determine the core's.
     fn unknown_end(&self, machine: &Machine, clock: &RunClock, ended: &Ending) -> Option<String> {
         let is_unknown = self.lasts.is_some()

@@ -261,7 +261,8 @@ impl Arguments {
         }
         let options = self.options(budget);
         let (path, held) = subject.path(&options)?;
-        if let Some(note) = subject.priority_note(&path, held).filter(|_| !verbosity.quiet) {
+        let notes = [subject.priority_note(&path, held), subject.endless_note(&path)];
+        for note in notes.into_iter().flatten().filter(|_| !verbosity.quiet) {
             say(note);
         }
         let findings = self.search(subject, &path, cancelled, verbosity)?;

@@ -89,6 +89,9 @@ pub struct Found {
     pub held_back_by_one: Vec<Stretch>,
     /// Functions of the image that no window executed. The findings do not cover them.
     pub not_executed: Vec<String>,
+    /// Whether it is unknown which functions were not executed, because the image names none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub functions_unknown: bool,
 }
 
 /// The second of two interrupts, and how the two interleaved.
@@ -481,6 +484,7 @@ fn unanswered(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Ve
 impl Found {
     pub fn new(subject: &Subject, path: &Path, findings: &Findings) -> Self {
         let describer = Describer::new(subject, path);
+        let not_executed = not_executed(subject, &describer, findings);
         let question = path.question();
         let longest = findings.held.longest().into_iter().take(STRETCHES);
         let latencies = Aspect::ALL.into_iter().filter_map(|aspect| {
@@ -516,7 +520,8 @@ impl Found {
                 })
                 .collect(),
             held_back_by_one: held_by_one(&describer, path, findings),
-            not_executed: not_executed(subject, &describer, findings),
+            functions_unknown: not_executed.is_none(),
+            not_executed: not_executed.unwrap_or_default(),
         }
     }
 }
@@ -566,17 +571,22 @@ fn races(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Rac
         .collect()
 }
 
-/// Returns the functions with known source lines of which nothing was executed.
-fn not_executed(subject: &Subject, describer: &Describer<'_>, findings: &Findings) -> Vec<String> {
-    let functions = subject.image.symbols().functions();
-    functions
-        .filter(|function| {
-            describer
-                .lines
-                .as_ref()
-                .is_some_and(|lines| !lines.inlined_at(function.start).is_empty())
-        })
-        .filter(|function| !findings.has_executed(function.start, function.end))
-        .filter_map(|function| describer.place(function.start).function)
-        .collect()
+/// Returns the functions of which nothing was executed: those with known source lines, or all if none has any.
+/// None if the image names no functions.
+fn not_executed(
+    subject: &Subject,
+    describer: &Describer<'_>,
+    findings: &Findings,
+) -> Option<Vec<String>> {
+    let mut functions: Vec<_> = subject.image.symbols().functions().collect();
+    let lines = describer.lines.as_ref();
+    let has_lines =
+        |start| lines.is_some_and(|lines: &Lines<'_>| !lines.inlined_at(start).is_empty());
+    if functions.iter().any(|function| has_lines(function.start)) {
+        functions.retain(|function| has_lines(function.start));
+    }
+    (!functions.is_empty()).then(|| {
+        let rest = functions.iter().filter(|it| !findings.has_executed(it.start, it.end));
+        rest.filter_map(|function| describer.place(function.start).function).collect()
+    })
 }

@@ -5,7 +5,7 @@ use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Edge, Platform};
-use rtmark_sim::{Image, InternalError, Irq, Machine, Stop, Watch};
+use rtmark_sim::{Blocker, Image, InternalError, Irq, Machine, Register, Stop, Watch};
 use rtmark_units::Cycles;
 use rtmark_worst::{PairedInterrupt, Path, PathError, Question, Reach, Verdict, Window, spans};
 
@@ -286,8 +286,10 @@ impl Subject {
         let mut machine = start.clone();
         machine.watch_masks();
         let _ = machine.run(windows.last().map_or(Cycles(0), |window| Cycles(window.to)));
-        let any = self.soc.soc.core.most_urgent_priority();
-        machine.most_urgent_basepri().unwrap_or(any)
+        match machine.most_urgent_basepri() {
+            Some(mask) => most_urgent_held_by(&mut machine, mask),
+            None => self.soc.soc.core.most_urgent_priority(),
+        }
     }
 
     /// Returns a note if the priority of a path was chosen by what the program holds back.
@@ -297,6 +299,17 @@ impl Subject {
             format!(
                 "note: {}: priority {held:#04x} is the most urgent that the program holds back by BASEPRI; \
                  --above searches one that only PRIMASK holds back",
+                self.name()
+            )
+        })
+    }
+
+    /// Returns a note if a search of pairs takes long because a handler does not return.
+    pub fn endless_note(&self, path: &Path) -> Option<String> {
+        path.endless().map(|interrupt| {
+            format!(
+                "note: {}: the handler of interrupt {interrupt} does not return within {PATIENCE} cycles: the other \
+                 interrupt has no result where it waits for that, and each such moment takes long to search",
                 self.name()
             )
         })
@@ -462,6 +475,19 @@ impl Subject {
         }
         Ok(subjects)
     }
+}
+
+/// Returns the most urgent priority that a value of BASEPRI holds back in a machine: the most urgent one of its
+/// group, which is more than one where the program groups priorities by AIRCR.PRIGROUP.
+fn most_urgent_held_by(machine: &mut Machine, mask: u8) -> u8 {
+    for register in [Register::Primask, Register::Faultmask] {
+        machine.set_register(register, 0);
+    }
+    machine.set_register(Register::Basepri, u32::from(mask));
+    let bits = u32::from(machine.soc().priority_bits.clamp(1, 8));
+    let mut held = (0..mask).step_by(1 << (8 - bits));
+    held.find(|priority| machine.priority_blocker(*priority) == Some(Blocker::Basepri))
+        .unwrap_or(mask)
 }
 
 /// Returns why a unit has no mixed load, if it has none.

@@ -157,12 +157,12 @@ impl Found {
 
     /// Writes what the findings cover, and which functions they do not cover.
     fn write_reach(&self, text: &mut String) {
-        let _ = writeln!(
-            text,
-            "\n{}; not executed: {} of the image",
-            self.reach,
-            count(self.not_executed.len(), "function")
-        );
+        let functions = if self.functions_unknown {
+            "which functions were not executed is unknown: the image names none".to_owned()
+        } else {
+            format!("not executed: {} of the image", count(self.not_executed.len(), "function"))
+        };
+        let _ = writeln!(text, "\n{}; {functions}", self.reach);
         let (named, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
         if !named.is_empty() {
             let more = if rest.is_empty() { "" } else { ", ... (--format json lists all)" };
