@@ -277,6 +277,7 @@ mod tests {
             instructions: 55,
             exceptions: 20,
             sleep: 7,
+            interruptible_sleep: 0,
             load_store: 9,
             folded: 2,
         };
