@@ -256,11 +256,7 @@ pub(crate) fn measure_emptied(
     scenario: &Scenario,
     measured: &Measured,
 ) -> Option<Samples> {
-    let caches = |memory: &rtmark_sim::Memory| {
-        let timing = memory.timing;
-        u16::from(timing.instruction_lines) + u16::from(timing.data_lines) + timing.cache_lines > 0
-    };
-    if measured.ran > REPEATED || !soc.memories.iter().any(caches) {
+    if measured.ran > REPEATED || !soc.has_caches() {
         return None;
     }
     let options = MeasureOptions { caches: Caches::Emptied, ..MeasureOptions::default() };

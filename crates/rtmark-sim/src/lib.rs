@@ -83,11 +83,11 @@ pub use isa::{Disassembly, check as isa_check};
 pub use machine::{LandmarkObserver, Machine, Observer, UnknownPin, UnknownUart};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
-    Act, ActHow, BusMatrix, ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode,
-    ClockOperand, ClockTree, Contents, Control, CoreKind, EnableHow, Erase, Follow, FollowHow,
-    Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
-    PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale, SlowRead, Soc,
-    SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,
+    Act, ActHow, BusMatrix, CacheSizes, ClockCondition, ClockControl, ClockFactor, ClockField,
+    ClockNode, ClockOperand, ClockTree, Contents, Control, CoreKind, EnableHow, Erase, Follow,
+    FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral,
+    PeripheralClock, PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale,
+    SlowRead, Soc, SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

@@ -406,6 +406,7 @@ struct SavedState {
     fp: crate::arch::armm::scs::FpControl,
     spent: crate::arch::armm::dwt::CycleCounts,
     lines: Vec<(usize, crate::timing::LineMemory)>,
+    caches: crate::timing::CoreCaches,
     predictor: crate::timing::Predictor,
     cycles: u64,
     instructions: u64,
@@ -437,6 +438,7 @@ impl SavedState {
             fp: machine.state.system.fp.clone(),
             spent: machine.state.spent,
             lines,
+            caches: machine.state.lines.caches.clone(),
             predictor: machine.state.predictor.clone(),
             cycles: machine.state.cycles,
             instructions: machine.state.instructions,
@@ -465,6 +467,7 @@ impl SavedState {
         for (at, line) in self.lines {
             machine.state.lines[at] = line;
         }
+        machine.state.lines.caches = self.caches;
         machine.state.predictor = self.predictor;
         machine.state.cycles = self.cycles;
         machine.state.instructions = self.instructions;

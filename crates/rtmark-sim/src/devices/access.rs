@@ -65,3 +65,39 @@ impl Devices {
         self.refused.take()
     }
 }
+
+impl AttachedDevice {
+    /// Returns the offset of the register at an address, also of one that an alias for atomic writes reaches.
+    pub const fn offset_of(&self, address: u32) -> u32 {
+        let offset = address - self.base;
+        if self.atomic_aliases { offset & 0xFFF } else { offset }
+    }
+
+    /// Writes the bits of a word that a mask selects, at which `value` is already. Where a block has aliases for
+    /// atomic writes, a narrow write reaches the whole word, with the value replicated over it (RP2040, 2.1.2 and
+    /// 2.1.4; RP2350, 2.1.3 and 2.1.5). Returns `None` if there is no such register.
+    pub fn store(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        if !self.atomic_aliases {
+            return self.write(offset, value & mask, mask, env);
+        }
+        let (offset, operation) = (offset & 0xFFF, offset >> 12);
+        let value = replicate(value, mask);
+        let value = match operation {
+            0 => value,
+            1 => self.read(offset, env)? ^ value,
+            2 => self.read(offset, env)? | value,
+            _ => self.read(offset, env)? & !value,
+        };
+        self.write(offset, value, u32::MAX, env)
+    }
+}
+
+/// Replicates a narrow value into every position of a word.
+const fn replicate(value: u32, mask: u32) -> u32 {
+    let narrow = (value & mask) >> mask.trailing_zeros();
+    match mask.count_ones() {
+        8 => narrow * 0x0101_0101,
+        16 => narrow * 0x0001_0001,
+        _ => value,
+    }
+}

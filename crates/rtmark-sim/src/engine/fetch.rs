@@ -56,9 +56,8 @@ impl State {
     /// for it.
     #[inline(always)]
     pub(crate) fn fetch_next(&mut self, now: u64, line: &Slot) -> u64 {
-        let memory = self.lines.near_mut();
         self.line = line.imm;
-        memory.enter(line.aux, now)
+        self.enter_near(line.aux, now)
     }
 
     /// Enters the lines of a block's first instruction in the near memory, given the number of the
@@ -99,7 +98,7 @@ impl State {
     /// Enters a line of the near memory, and returns the cycles that the core waits.
     #[inline(never)]
     fn enter_line_slow(&mut self, line: u32, now: u64) -> u64 {
-        self.lines.near_mut().enter(line, now)
+        self.enter_near(line, now)
     }
 
     #[inline(never)]
@@ -114,6 +113,21 @@ impl State {
         let memory = self.lines.make_near(place.memory);
         self.line = address;
         self.line_mask = memory.line_mask();
+        if memory.is_behind_core() && !memory.fetches_without_wait() {
+            return self.enter_behind_caches(address);
+        }
         memory.fetch(place.offset, now)
+    }
+
+    /// Enters the line of this number in the near memory, to which `self.line` belongs already, and returns the
+    /// cycles that the core waits.
+    #[inline(always)]
+    fn enter_near(&mut self, line: u32, now: u64) -> u64 {
+        let memory = self.lines.near_mut();
+        if memory.is_behind_core() {
+            self.enter_behind_caches(self.line)
+        } else {
+            memory.enter(line, now)
+        }
     }
 }

@@ -27,6 +27,10 @@ impl State {
     /// Waits for a literal in code memory.
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
+        if self.lines[place.memory].is_behind_core() {
+            at.slow_path(self, |machine| machine.wait_for_load(place));
+            return;
+        }
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
             at.slow_path(self, |machine| machine.wait_at(place, waits));

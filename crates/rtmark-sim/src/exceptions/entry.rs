@@ -136,7 +136,7 @@ impl State {
     /// data caches: exceptions have not been measured on any chip that has them.
     fn vector(&mut self, address: u32) -> Option<(u32, BusWaits)> {
         let (bytes, place) = self.bus.load::<4>(address)?;
-        let waits = self.lines[place.memory].read(place.offset);
+        let waits = self.load_from(place);
         let met = if self.slow.is_at(place) {
             self.entry_waits(address)
         } else {

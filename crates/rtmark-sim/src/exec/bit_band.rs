@@ -61,7 +61,7 @@ impl State {
     fn read_word_of(&mut self, bit: Bit) -> Result<u32, Trap> {
         match self.bus.load::<4>(bit.word) {
             Some((bytes, place)) => {
-                self.wait_for_data(place);
+                self.wait_for_load(place);
                 Ok(u32::from_le_bytes(bytes))
             }
             None => self.read_peripheral(bit.word),

@@ -92,7 +92,7 @@ macro_rules! datum {
                 }
                 if let Some((bytes, place)) = machine.bus.load(address) {
                     machine.bus.note_slow(address, place);
-                    machine.wait_for_data(place);
+                    machine.wait_for_load(place);
                     return Ok(Self::from_le_bytes(bytes).into());
                 }
                 let word = machine.read_beyond_memory(address);
@@ -132,7 +132,7 @@ macro_rules! datum {
                 }
                 if let Some(place) = machine.bus.store(address, bytes) {
                     machine.bus.note_slow(address, place);
-                    machine.wait_for_data(place);
+                    machine.wait_for_store(place);
                     if machine.bus.code_writes.dirty {
                         machine.forget_overwritten_code(address);
                     }

@@ -32,9 +32,7 @@ impl State {
             return self.access_unmapped(address, Direction::Read).map(|()| 0);
         };
         let now = self.access_device(at, address, Direction::Read);
-        let offset = address - self.devices.attached[at].base;
-        let atomic = self.devices.attached[at].atomic_aliases;
-        let offset = if atomic { offset & 0xFFF } else { offset };
+        let offset = self.devices.attached[at].offset_of(address);
         let (value, _) = self.with_device(at, now, |device, env| device.read(offset, env));
         self.look_at_device(at, now);
         match value {
@@ -57,23 +55,8 @@ impl State {
         };
         let now = self.access_device(at, address, Direction::Write);
         let offset = address - self.devices.attached[at].base;
-        let (written, effects) = if self.devices.attached[at].atomic_aliases {
-            // A narrow write is replicated over the whole word (RP2040, 2.1.4).
-            let value = if mask == u32::MAX { value } else { replicate(value, mask) };
-            let (offset, operation) = (offset & 0xFFF, offset >> 12);
-            self.with_device(at, now, |device, env| {
-                let held = if operation == 0 { 0 } else { device.read(offset, env)? };
-                let value = match operation {
-                    0 => value,
-                    1 => held ^ value,
-                    2 => held | value,
-                    _ => held & !value,
-                };
-                device.write(offset, value, u32::MAX, env)
-            })
-        } else {
-            self.with_device(at, now, |device, env| device.write(offset, value, mask, env))
-        };
+        let (written, effects) =
+            self.with_device(at, now, |device, env| device.store(offset, value, mask, env));
         self.apply_effects(&effects, now);
         self.look_at_device(at, now);
         self.devices.note_written(at);
@@ -282,12 +265,6 @@ impl State {
             }
         }
     }
-}
-
-/// Replicates a narrow value into every position of a word.
-const fn replicate(value: u32, mask: u32) -> u32 {
-    let narrow = value >> mask.trailing_zeros();
-    if mask.count_ones() == 8 { narrow * 0x0101_0101 } else { narrow * 0x0001_0001 }
 }
 
 #[cfg(test)]

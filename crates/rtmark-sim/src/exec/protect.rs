@@ -4,7 +4,7 @@
 //! machine is *protected*: the fast paths to memory and to decoded pages are closed, so that every access
 //! and every fetch passes through here. While nothing does, none of this costs time.
 
-use crate::arch::armm::mpu::{Purpose, default_rights};
+use crate::arch::armm::mpu::{Purpose, Rights, default_rights};
 use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::Slot;
 use crate::state::{Guards, State};
@@ -67,9 +67,12 @@ impl State {
         if !self.features.v8m {
             return true;
         }
-        let checks = self.guards.mpu;
-        let rights = if checks { self.system.mpu.rights(address) } else { default_rights(address) };
-        !rights.are_of_device()
+        !self.rights_at(address).are_of_device()
+    }
+
+    /// Returns what holds at an address: by the protection unit, or by the default memory map.
+    pub(crate) fn rights_at(&mut self, address: u32) -> Rights {
+        if self.guards.mpu { self.system.mpu.rights(address) } else { default_rights(address) }
     }
 
     /// Returns the instruction at an address, unless it cannot be fetched or must not be executed.

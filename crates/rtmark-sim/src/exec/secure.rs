@@ -68,7 +68,7 @@ pub fn tt(state: &mut State, s: &Slot) -> Outcome {
     let address = state.cpu.get(s.n);
     let privileged = state.cpu.privileged();
     let mut answer = SECURE;
-    if state.protected && !other_state {
+    if state.guards.mpu && !other_state {
         if privileged {
             let rights = state.system.mpu.rights(address);
             let may = |access, bit| if rights.allow(access, !as_user) { bit } else { 0 };

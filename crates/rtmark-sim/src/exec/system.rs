@@ -236,7 +236,8 @@ impl State {
         let writable = if self.cpu.privileged() {
             // In handler mode the main stack stays in use, but ARMv8-M records the selection.
             let stack = if thread || v8m { CONTROL_SPSEL } else { 0 };
-            CONTROL_NPRIV | stack | if fp { CONTROL_FPCA } else { 0 } | secure_fp
+            let user = if self.features.v6m_options { CONTROL_NPRIV } else { 0 };
+            user | stack | if fp { CONTROL_FPCA } else { 0 } | secure_fp
         } else {
             secure_fp
         };

@@ -85,7 +85,7 @@ impl State {
                 self.or_unmodelled(value, address)?
             }
             0xE000_ED04 => self.interrupt_control(),
-            0xE000_ED08 => system.vector_table,
+            0xE000_ED08 if self.features.v6m_options => system.vector_table,
             0xE000_ED0C => 0xFA05_0000 | u32::from(system.nvic.group) << 8,
             0xE000_ED10 => system.sleep_control,
             0xE000_ED14 => system.configuration,
@@ -203,7 +203,9 @@ impl State {
                 self.set_priorities(first, value, size);
             }
             0xE000_ED04 => self.write_interrupt_control(value),
-            0xE000_ED08 => system.vector_table = value & if mainline { !0x7F } else { !0xFF },
+            0xE000_ED08 if self.features.v6m_options => {
+                system.vector_table = value & if mainline { !0x7F } else { !0xFF };
+            }
             0xE000_ED0C if value >> 16 == AIRCR_KEY => {
                 if mainline {
                     system.nvic.group = (value >> 8 & 7) as u8;
@@ -261,8 +263,7 @@ impl State {
         let caches = self.system.caches.as_mut();
         match caches.map_or(CacheWriteEffect::Nowhere, |caches| caches.write(address, value)) {
             CacheWriteEffect::Nowhere => self.note_unmodelled(address, Direction::Write)?,
-            CacheWriteEffect::Kept => {}
-            CacheWriteEffect::EmptyInstructions => self.empty_instruction_caches(),
+            effect => self.maintain_caches(effect),
         }
         Ok(())
     }

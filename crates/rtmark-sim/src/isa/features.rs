@@ -7,6 +7,9 @@ use crate::soc::CoreKind;
 pub struct Features {
     /// ARMv7-M: IT blocks, wide instructions, BASEPRI, FAULTMASK, configurable faults.
     pub mainline: bool,
+    /// Unprivileged code and VTOR, options of ARMv6-M that a Cortex-M0 does not have (DDI 0419, B1.3.1 and B3.2.5;
+    /// DDI 0432).
+    pub v6m_options: bool,
     /// The DSP extension.
     pub dsp: bool,
     /// Single-precision floating point.
@@ -27,6 +30,7 @@ impl Features {
     pub const fn of(core: CoreKind) -> Self {
         Self {
             mainline: core.is_mainline(),
+            v6m_options: !matches!(core, CoreKind::CortexM0),
             dsp: core.has_dsp(),
             fp: core.has_fpu(),
             fp5: matches!(core, CoreKind::CortexM7 | CoreKind::CortexM33),

@@ -140,8 +140,8 @@ impl System {
             Flow::Jump(target) | Flow::Branch { target, .. } => target,
             Flow::Next | Flow::Refetch | Flow::Drain => demand.pc,
         };
-        let cycle_inputs = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
-        cycle_inputs.into_iter().all(|address| self.cached_place(address).is_none())
+        let fetched = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
+        fetched.into_iter().all(|address| self.cached_place(address).is_none())
     }
 
     /// Watches for stores to known code at an address, including what is fetched ahead and stores
@@ -227,7 +227,7 @@ impl System {
             return Some(timer.read(offset, cycle).unwrap_or(0));
         }
         let at = self.devices.find(address)?;
-        let offset = self.offset_in(at, address) & !3;
+        let offset = self.devices.attached[at].offset_of(address) & !3;
         let (value, _) = self.with_device(at, cycle, |device, env| device.read(offset, env));
         Some(self.devices.has_read(at, address, value, cycle))
     }
@@ -242,22 +242,9 @@ impl System {
             return Some(());
         }
         let at = self.devices.find(address)?;
-        let offset = self.offset_in(at, address) & !3;
-        let operation =
-            if self.devices.attached[at].atomic_aliases { (address >> 12) & 3 } else { 0 };
-        let (written, effects) = self.with_device(at, cycle, |device, env| {
-            let (held, mask) = match operation {
-                0 => (0, mask),
-                _ => (device.read(offset, env)?, u32::MAX),
-            };
-            let value = match operation {
-                0 => value,
-                1 => held ^ value,
-                2 => held | value,
-                _ => held & !value,
-            };
-            device.write(offset, value & mask, mask, env)
-        });
+        let offset = (address - self.devices.attached[at].base) & !3;
+        let (written, effects) =
+            self.with_device(at, cycle, |device, env| device.store(offset, value, mask, env));
         self.devices.has_written(at, address, written, &effects);
         if effects.clock_changed
             && let Some(timer) = &mut self.timer
@@ -267,13 +254,6 @@ impl System {
         Some(())
     }
 
-    /// Returns the offset of a register in its device, without the aliases for atomic writes.
-    fn offset_in(&self, at: usize, address: u32) -> u32 {
-        let attached = &self.devices.attached[at];
-        let offset = address - attached.base;
-        if attached.atomic_aliases { offset & 0xFFF } else { offset }
-    }
-
     fn with_device<T>(
         &mut self,
         at: usize,
@@ -281,8 +261,8 @@ impl System {
         act: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> T,
     ) -> (T, Effects) {
         let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.edges);
-        let cycle_inputs = DeviceContext { bus, console, memories };
-        let result = self.devices.with_device(at, now, cycle_inputs, act);
+        let context = DeviceContext { bus, console, memories };
+        let result = self.devices.with_device(at, now, context, act);
         self.look_at_device(at, now);
         result
     }

@@ -5,9 +5,10 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::peripheral::{PeripheralKind, PeripheralRegister};
-use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
+use super::{CoreKind, MemoryKind, Revision, Soc};
 
 mod clock_tree;
+mod memories;
 mod peripherals;
 mod registers;
 
@@ -17,11 +18,6 @@ pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1
 
 /// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
 pub const EXTI_LINES: u8 = 16;
-
-/// The maximum wait states of a memory behind a cache beside a RISC-V core. Both of the core's ports reach
-/// the memory through that cache, so a transfer may additionally wait as long for the other port's
-/// transfer, and the sum is counted in eight bits.
-const MAX_CACHED_WAITS: u8 = 126;
 
 /// Most addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
@@ -209,6 +205,7 @@ impl Soc {
         self.check_memories(&mut taken)?;
         self.check_peripherals(&mut taken)?;
         self.check_clock_tree()?;
+        self.check_caches()?;
         self.check_time_base()
     }
 
@@ -357,112 +354,6 @@ impl Soc {
                 }
                 Self::take(&path("base"), &subject, name, range, taken)?;
             }
-        }
-        Ok(())
-    }
-
-    /// Refuses timing that has no model beside a RISC-V core.
-    fn check_riscv_timing(at: usize, memory: &Memory) -> Checked {
-        let name = memory.name.as_str();
-        let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
-        let MemoryTiming { wait_states, line_bytes, cache_lines, cache_ways, .. } = memory.timing;
-        let plain = MemoryTiming { wait_states, ..MemoryTiming::default() };
-        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
-        let is_cached = cache_lines > 0;
-        if memory.timing != if is_cached { cached } else { plain } {
-            return refuse(
-                &path,
-                format!(
-                    "memory {name}: buffers and prefetch are not modelled beside a RISC-V core; give \
-                     wait_states, and cache_lines if there is a unified cache"
-                ),
-            );
-        }
-        if is_cached && wait_states > MAX_CACHED_WAITS {
-            let [memory, index, timing] = path;
-            return refuse(
-                &[memory, index, timing, KeyStep::Key("wait_states")],
-                format!(
-                    "memory {name}: wait_states = {wait_states}: behind a cache beside a RISC-V core \
-                     there are at most {MAX_CACHED_WAITS}, because a transfer also waits for \
-                     another one's"
-                ),
-            );
-        }
-        Ok(())
-    }
-
-    /// Refuses waits, lines and caches that are inconsistent or have no model beside the core.
-    fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
-        let name = memory.name.as_str();
-        let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
-        let timing = |key| {
-            [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing"), KeyStep::Key(key)]
-        };
-        let waits = memory.timing.wait_states;
-        let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
-        if self.core.is_riscv() {
-            Self::check_riscv_timing(at, memory)?;
-        }
-        let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
-        if self.core == CoreKind::CortexR5 && memory.timing != beats {
-            return refuse(
-                &path,
-                format!(
-                    "memory {name}: a Cortex-R5 has its own lines and caches; give wait_states \
-                     to the first 64 bits and beat_cycles between the others"
-                ),
-            );
-        }
-        if self.core != CoreKind::CortexR5 && memory.timing.beat_cycles != 1 {
-            return refuse(
-                &timing("beat_cycles"),
-                format!("memory {name}: beat_cycles is for memories beside a Cortex-R5"),
-            );
-        }
-        let line = memory.timing.line_bytes;
-        if !(4..=1024).contains(&line) || !line.is_power_of_two() {
-            return refuse(
-                &timing("line_bytes"),
-                format!("memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"),
-            );
-        }
-        if !memory.timing.line_buffer && line != 4 {
-            return refuse(
-                &timing("line_buffer"),
-                format!(
-                    "memory {name}: line_bytes = {line} without a line buffer: what a read \
-                     brings beyond a word has nowhere to stay"
-                ),
-            );
-        }
-        let MemoryTiming { cache_lines: lines, cache_ways: ways, .. } = memory.timing;
-        if lines == 0 && ways != plain.cache_ways {
-            return refuse(
-                &timing("cache_ways"),
-                format!(
-                    "memory {name}: cache_ways = {ways} without cache_lines: there is no cache"
-                ),
-            );
-        }
-        let (instructions, data) = (memory.timing.instruction_lines, memory.timing.data_lines);
-        if lines > 0 && (instructions > 0 || data > 0) {
-            return refuse(
-                &timing("cache_lines"),
-                format!(
-                    "memory {name}: give cache_lines for one cache, or instruction_lines and \
-                     data_lines for two, not both"
-                ),
-            );
-        }
-        if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
-            return refuse(
-                &timing("cache_lines"),
-                format!(
-                    "memory {name}: cache_lines = {lines} in cache_ways = {ways}: both must be \
-                     powers of two, with at least one line to a way"
-                ),
-            );
         }
         Ok(())
     }

@@ -65,6 +65,13 @@ pub struct MemoryTiming {
     pub beat_cycles: u8,
 }
 
+impl MemoryTiming {
+    /// Returns whether the memory has caches of its own.
+    pub const fn has_caches(self) -> bool {
+        self.instruction_lines > 0 || self.data_lines > 0 || self.cache_lines > 0
+    }
+}
+
 impl Default for MemoryTiming {
     fn default() -> Self {
         Self {
@@ -78,6 +85,23 @@ impl Default for MemoryTiming {
             cache_ways: 1,
             beat_cycles: 1,
         }
+    }
+}
+
+/// The sizes of a Cortex-M7's caches; 0: there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheSizes {
+    /// Bytes of the instruction cache.
+    pub instruction_bytes: u32,
+    /// Bytes of the data cache.
+    pub data_bytes: u32,
+}
+
+impl CacheSizes {
+    /// Returns whether there is a cache.
+    pub const fn has_any(self) -> bool {
+        self.instruction_bytes > 0 || self.data_bytes > 0
     }
 }
 
@@ -230,6 +254,10 @@ pub struct Soc {
     /// The core's revision (`r2p1`); if not given, the newest one.
     #[serde(default)]
     pub revision: Option<Revision>,
+    /// The caches inside a Cortex-M7. Memories with wait states are behind them, except those whose `base` and size
+    /// make them the tightly coupled memories, at 0 and at 0x20000000.
+    #[serde(default)]
+    pub caches: CacheSizes,
     /// How the buses beyond the core are arbitrated.
     #[serde(default)]
     pub bus_matrix: BusMatrix,
@@ -333,6 +361,17 @@ impl Soc {
             CoreKind::CortexR5 => 16,
             _ => 8,
         })
+    }
+
+    /// Returns whether there is a cache, in the core or in front of a memory.
+    pub fn has_caches(&self) -> bool {
+        self.caches.has_any() || self.memories.iter().any(|memory| memory.timing.has_caches())
+    }
+
+    /// Returns whether the core reaches a memory through its own caches.
+    pub(crate) fn is_behind_caches(&self, memory: &Memory) -> bool {
+        let is_tcm = |address| memory.range().contains(&address);
+        self.caches.has_any() && !is_tcm(0) && !is_tcm(0x2000_0000)
     }
 
     /// Returns whether the chip has bit-banding.

@@ -16,7 +16,7 @@ use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
 use crate::soc::Soc;
-use crate::timing::{LineMemory, Setting, Switch};
+use crate::timing::LineMemory;
 
 impl CoreState for State {
     fn soc(&self) -> &Soc {
@@ -93,6 +93,7 @@ impl CoreState for State {
         self.spent = CycleCounts::default();
         self.update_protection();
         self.lines.for_each(LineMemory::reset);
+        self.lines.caches.clear();
         self.switch_caches();
         self.devices.reset(&self.soc, &mut self.lines);
         self.update_lead();
@@ -210,7 +211,7 @@ impl CoreState for State {
     }
 
     fn empty_caches(&mut self) {
-        self.lines.for_each(LineMemory::empty);
+        self.lines.empty();
         self.predictor.clear();
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.empty_slow_lines();
@@ -242,34 +243,6 @@ impl State {
         self.cycles = at.cycles;
         self.instructions = at.instructions;
         self.pipe = at.pipe;
-    }
-
-    /// Switches the caches on or off as CCR says, on a core where CCR controls them.
-    pub fn switch_caches(&mut self) {
-        if !self.features.caches {
-            return;
-        }
-        let switch = |on: bool| if on { Switch::On } else { Switch::Off };
-        let (instructions, data) = self.system.switched_caches();
-        for at in 0..self.soc.memories.len() {
-            // A single cache in front of a memory is a data cache if programs can write that memory, and an
-            // instruction cache otherwise.
-            let shared = if self.bus.is_writable(at) { data } else { instructions };
-            let memory = &mut self.lines[at];
-            memory.set(Setting::SharedCache(switch(shared)));
-            memory.set(Setting::InstructionCache(switch(instructions)));
-            memory.set(Setting::DataCache(switch(data)));
-        }
-        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
-    }
-
-    /// Empties the caches' contents that hold code.
-    pub fn empty_instruction_caches(&mut self) {
-        self.lines.for_each(|memory| {
-            memory.set(Setting::EmptySharedCache);
-            memory.set(Setting::EmptyInstructionCache);
-        });
-        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
     }
 
     /// Empties the caches if a watch that requests it has been hit.

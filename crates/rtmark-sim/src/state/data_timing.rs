@@ -32,9 +32,29 @@ impl State {
         }
     }
 
-    /// Waits for a memory that answers a data access with wait states.
-    pub(crate) fn wait_for_data(&mut self, place: Place) {
-        let waits = self.lines[place.memory].read(place.offset);
+    /// Reads data from a memory, and returns the cycles that the core waits for it.
+    #[inline(always)]
+    pub(crate) fn load_from(&mut self, place: Place) -> u64 {
+        let memory = &mut self.lines[place.memory];
+        if memory.is_behind_core() {
+            self.load_behind_caches(place)
+        } else {
+            memory.read(place.offset)
+        }
+    }
+
+    /// Waits for a memory that answers a store with wait states.
+    pub(crate) fn wait_for_store(&mut self, place: Place) {
+        if self.lines[place.memory].is_behind_core() {
+            self.store_behind_caches(place);
+        } else {
+            self.wait_for_load(place);
+        }
+    }
+
+    /// Waits for a memory that answers a load with wait states.
+    pub(crate) fn wait_for_load(&mut self, place: Place) {
+        let waits = self.load_from(place);
         if waits > 0 {
             self.wait_at(place, waits);
         }

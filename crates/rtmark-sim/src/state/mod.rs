@@ -7,6 +7,7 @@
 
 mod access;
 mod blocker;
+mod core_caches;
 mod core_state;
 mod data_timing;
 mod handlers;
@@ -173,7 +174,7 @@ impl State {
             line: NO_LINE,
             fetched: NOT_FETCHED,
             line_mask: u32::MAX,
-            lines: LineMemories::new(slow.read_paths(soc)),
+            lines: slow.read_paths(soc),
             protected: false,
             guards: Guards::default(),
             spent: CycleCounts::default(),

@@ -18,8 +18,8 @@ mod score;
 
 pub use dual::{NOT_TAKEN, Predictor};
 pub use flash::{
-    Change, FetchState, LineInserted, LineMemories, LineMemory, Lookahead, Setting, SlowLines,
-    Switch,
+    Change, CoreCaches, FetchState, LineInserted, LineMemories, LineMemory, Lookahead, Setting,
+    SlowLines, Switch,
 };
 pub use pipeline::Rule;
 pub use score::Score;
@@ -31,7 +31,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions always give equal cycles.
-pub const TIMING_MODEL: &str = "20";
+pub const TIMING_MODEL: &str = "21";
 
 /// The function that classifies an instruction for the model of a core.
 #[derive(Clone, Copy, Debug)]

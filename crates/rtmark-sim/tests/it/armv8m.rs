@@ -164,6 +164,18 @@ fn test_target_reports_mpu_regions() {
 }
 
 #[test]
+fn test_target_does_not_depend_on_counters() {
+    let mut firmware = Firmware::new();
+    // DWT_CTRL: LSUEVTENA and CYCCNTENA. The MPU is off.
+    firmware.store(DEMCR, 1 << 24).store(0xE000_1000, 1 << 20 | 1);
+    firmware.set(1, RAM).op(&[0xE841, 0xF400]).mark("done").forever(); // tt r4, r1
+    let mut running = firmware.on(M33);
+    running.run(500);
+    assert_eq!(running.names(), ["done"]);
+    assert_eq!(running.r(4), 1 << 22 | 1 << 19 | 1 << 18, "secure, writable, readable");
+}
+
+#[test]
 fn floating_point_state_can_be_secure() {
     // CONTROL.SFPA follows FPCA, and stands in the stacked status (B3.19, RETPSR).
     let mut firmware = Firmware::new();

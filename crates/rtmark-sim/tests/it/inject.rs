@@ -1,6 +1,8 @@
 //! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
 
-use rtmark_sim::{Advance, Blocker, CoreKind, Cycles, Machine, Register, Soc, TrialOutcome, Watch};
+use rtmark_sim::{
+    Advance, Blocker, CoreKind, Cycles, Machine, MemoryTiming, Register, Soc, TrialOutcome, Watch,
+};
 
 use crate::support::*;
 
@@ -51,6 +53,9 @@ fn machine(core: CoreKind, soc: &Soc) -> Machine {
     let mut machine = Machine::new(soc);
     machine.poke(0, &firmware.image()).expect("in flash");
     machine.reset().expect("vectors");
+    if soc.caches.has_any() {
+        switch_caches_on(&mut machine);
+    }
     machine.watch(Watch::Execute(handler));
     assert!(machine.arm_interrupt(INTERRUPT, PRIORITY));
     assert!(!machine.arm_interrupt(soc.interrupts, PRIORITY), "the soc lacks it");
@@ -59,9 +64,10 @@ fn machine(core: CoreKind, soc: &Soc) -> Machine {
 
 fn slow(core: CoreKind) -> Soc {
     let mut soc = soc(core);
-    let timing = &mut soc.memories[0].timing;
-    (timing.wait_states, timing.line_bytes, timing.prefetch) = (3, 16, true);
-    (timing.instruction_lines, timing.data_lines) = (4, 2);
+    let (instruction_lines, data_lines) = (4, 2);
+    let timing = MemoryTiming { instruction_lines, data_lines, ..MemoryTiming::default() };
+    let slow = MemoryTiming { wait_states: 3, line_bytes: 16, prefetch: true, ..timing };
+    set_flash_timing(&mut soc, slow);
     soc
 }
 

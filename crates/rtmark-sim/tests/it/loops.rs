@@ -92,7 +92,7 @@ fn loads_and_divisions_that_vary_equal_single_steps() {
     for &core in CoreKind::CORTEX_M {
         for &(timing, choice) in &ways {
             let mut soc = support::soc(core);
-            soc.memories[0].timing = timing;
+            support::set_flash_timing(&mut soc, timing);
             let mut firmware = Firmware::new();
             firmware.set(0, 2500).set(3, support::RAM).set(4, 1).set(5, 1_664_525).set(6, 0x100);
             let top = firmware.here();

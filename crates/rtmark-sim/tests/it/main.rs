@@ -29,6 +29,7 @@ mod loops;
 mod masking;
 mod modes;
 mod mpu;
+mod narrow_writes;
 mod observe;
 mod pipeline_bounds;
 mod rewriting;

@@ -427,7 +427,7 @@ fn flash_waits_count_after_calls_into_ram() {
     for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             let mut soc = soc(core);
-            soc.memories[0].timing = timing;
+            set_flash_timing(&mut soc, timing);
             let mut firmware = Firmware::new();
             firmware.set(2, RAM + 0x101).op(&[0x2432]); // movs r4, #50
             let top = firmware.here();

@@ -127,6 +127,8 @@ fn writes_change_only_implemented_bits() {
         ("ACTLR", CoreKind::CortexM4F, ACTLR, u32::MAX, 0x307),
         ("SCR", CoreKind::CortexM4, SCR, u32::MAX, 0x16),
         ("VTOR", CoreKind::CortexM3, VTOR, u32::MAX, 0xFFFF_FF80),
+        ("VTOR", CoreKind::CortexM0Plus, VTOR, u32::MAX, 0xFFFF_FF00),
+        ("VTOR, which it has not", CoreKind::CortexM0, VTOR, u32::MAX, 0),
         ("AIRCR without its key", CoreKind::CortexM3, AIRCR, 0x0000_0700, 0xFA05_0000),
         ("AIRCR", CoreKind::CortexM3, AIRCR, 0x05FA_0500, 0xFA05_0500),
         ("CPACR without an FPU", CoreKind::CortexM4, CPACR, u32::MAX, 0),
@@ -146,6 +148,17 @@ fn writes_change_only_implemented_bits() {
     }
     let twice = read(CoreKind::CortexM3, &[DHCSR, DHCSR], |_| {});
     assert_eq!(twice, [0x0301_0000, 0x0101_0000], "S_RESET_ST is told once (C1.6.2)");
+}
+
+#[test]
+fn a_cortex_m0_has_no_unprivileged_code() {
+    for (core, expected) in [(CoreKind::CortexM0, 0), (CoreKind::CortexM0Plus, 1)] {
+        let mut firmware = Firmware::new();
+        firmware.unprivileged().mrs(4, 20).mark("end").forever();
+        let mut running = firmware.on(core);
+        running.run(1_000);
+        assert_eq!((running.names(), running.r(4)), (vec!["end"], expected), "{core}");
+    }
 }
 
 #[test]

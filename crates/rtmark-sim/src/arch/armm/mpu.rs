@@ -26,7 +26,7 @@ pub enum Purpose {
 
 /// What an address may be used for, and at which privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rights(u8);
+pub struct Rights(u16);
 
 impl Rights {
     const NONE: Self = Self(0);
@@ -41,6 +41,11 @@ impl Rights {
     /// Device memory.
     const DEVICE: Self = Self(1 << 6);
     const ALL: Self = Self(0x1F);
+    /// The inner attributes of Normal memory, which a Cortex-M7's caches go by: cacheable, a store that misses
+    /// brings the line, and shared with other masters.
+    const CACHED: Self = Self(1 << 7);
+    const ALLOCATES: Self = Self(1 << 8);
+    const SHARED: Self = Self(1 << 9);
 
     const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -78,6 +83,34 @@ impl Rights {
         self.has(Self::DEVICE)
     }
 
+    /// Returns whether caches may hold what is there.
+    pub const fn are_cached(self) -> bool {
+        self.has(Self::CACHED)
+    }
+
+    /// Returns whether a store that misses a cache brings the line.
+    pub const fn allocate_on_store(self) -> bool {
+        self.has(Self::ALLOCATES)
+    }
+
+    /// Returns whether other masters share what is there.
+    pub const fn are_shared(self) -> bool {
+        self.has(Self::SHARED)
+    }
+
+    /// Returns the inner attributes of PMSAv7 (DDI 0403, table B3-13): `bits` are TEX, S, C and B of RASR.
+    /// Combinations that are reserved or left to the implementation are assumed not to be cached.
+    const fn caching(bits: u32) -> Self {
+        let (tex, shared, policy) = (bits >> 3 & 7, bits >> 2 & 1 == 1, bits & 3);
+        let cached = match (tex, policy) {
+            // Write-through, and write-back without allocation on stores.
+            (0, 2 | 3) | (4..=7, 2 | 3) => Self::CACHED,
+            (1, 3) | (4..=7, 1) => Self::CACHED.with(Self::ALLOCATES),
+            _ => Self::NONE,
+        };
+        cached.with(Self::SHARED.only_if(shared))
+    }
+
     /// Returns whether stores there may be buffered.
     pub const fn are_bufferable(self) -> bool {
         !self.has(Self::ORDERED)
@@ -85,13 +118,16 @@ impl Rights {
 }
 
 /// Returns what the default memory map allows: execution everywhere except in the ranges of devices and of
-/// the system (DDI 0403, B3.1; DDI 0419, B3.1; DDI 0553, B8.2).
+/// the system. The other ranges are cached: write-through at the code's addresses and from 0x80000000 on, write-back
+/// with allocation on stores elsewhere (DDI 0403, B3.1; DDI 0419, B3.1; DDI 0553, B8.2).
 pub const fn default_rights(address: u32) -> Rights {
     let all = Rights(0xF);
+    let cached = all.with(Rights::EXECUTE).with(Rights::CACHED);
     match address >> 29 {
         2 | 5 | 6 => all.with(Rights::DEVICE),
         7 => all.with(Rights::ORDERED).with(Rights::DEVICE),
-        _ => all.with(Rights::EXECUTE),
+        1 | 3 => cached.with(Rights::ALLOCATES),
+        _ => cached,
     }
 }
 
@@ -141,7 +177,8 @@ impl Region {
         let execute = Rights::EXECUTE.only_if(self.attributes >> 28 & 1 == 0);
         // TEX, C and B are all zero.
         let ordered = Rights::ORDERED.only_if(self.attributes & 0x003B_0000 == 0);
-        Some(rights.with(execute).with(ordered))
+        let caching = Rights::caching(self.attributes >> 16 & 0x3F);
+        Some(rights.with(execute).with(ordered).with(caching))
     }
 
     /// Returns what the region allows at an address under PMSAv8, given MAIR0 and MAIR1.

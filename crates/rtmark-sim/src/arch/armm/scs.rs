@@ -219,10 +219,7 @@ impl System {
     /// Writes CCR of an ARMv7-M core.
     pub fn write_configuration(&mut self, value: u32) {
         self.configuration = match &self.caches {
-            Some(caches) => {
-                let switches = if caches.are_present() { CCR_DC | CCR_IC } else { 0 };
-                value & (0x31B | switches) | CCR_BP
-            }
+            Some(caches) => value & (0x31B | caches.switches()) | CCR_BP,
             None => value & 0x31B,
         };
     }

@@ -323,8 +323,26 @@ impl SetCache {
         let first = line as usize % sets * self.ways;
         let set = &mut self.lines[first..first + self.ways];
         let found = set.iter().position(|held| *held == line);
-        set[..=found.unwrap_or(self.ways - 1)].rotate_right(1);
+        let free = || set.iter().position(|held| *held == NO_LINE);
+        let place = found.or_else(free).unwrap_or(self.ways - 1);
+        set[..=place].rotate_right(1);
         set[0] = line;
         found.is_some()
+    }
+
+    /// Drops a line.
+    pub fn forget(&mut self, line: u32) {
+        if let Some(held) = self.lines.iter_mut().find(|held| **held == line) {
+            *held = NO_LINE;
+        }
+    }
+
+    /// Drops the line in one way of a set, if there is such a way.
+    pub fn forget_way(&mut self, set: usize, way: usize) {
+        if way < self.ways
+            && let Some(held) = self.lines.get_mut(set * self.ways + way)
+        {
+            *held = NO_LINE;
+        }
     }
 }

@@ -12,12 +12,14 @@
 //! firmware runs: each such change is a [`Setting`].
 
 mod cache;
+mod core_caches;
 mod lookahead;
 mod near;
 mod slow;
 
 pub use self::cache::LineInserted;
 use self::cache::{LineCache, NO_LINE, SetCache};
+pub use self::core_caches::CoreCaches;
 pub use self::lookahead::{Change, FetchState, Lookahead};
 pub use self::near::LineMemories;
 pub use self::slow::SlowLines;
@@ -79,6 +81,8 @@ pub struct LineMemory {
     keeps_data: bool,
     shared: Option<SetCache>,
     uses_shared: bool,
+    /// Whether the memory is behind the caches of its core, which decide what waits.
+    is_behind_core: bool,
     /// The line in the read buffer.
     buffered: u32,
     /// All cycles for which the core has waited.
@@ -106,6 +110,7 @@ impl LineMemory {
             keeps_data: timing.data_lines > 0,
             uses_shared: shared.is_some(),
             shared,
+            is_behind_core: false,
             buffered: NO_LINE,
             waited: 0,
         };
@@ -121,13 +126,20 @@ impl LineMemory {
         memory
     }
 
+    /// Creates the read path of a memory behind [`CoreCaches`].
+    pub fn behind_core(timing: MemoryTiming) -> Self {
+        let mut memory = Self { is_behind_core: true, ..Self::new(timing) };
+        memory.reset();
+        memory
+    }
+
     /// Empties buffers and caches, and restores the configuration of the soc file.
     pub fn reset(&mut self) {
         self.set(Setting::WaitStates(self.timing.wait_states));
         self.prefetches = self.timing.prefetch;
         self.keeps_instructions = self.timing.instruction_lines > 0;
         self.keeps_data = self.timing.data_lines > 0;
-        self.uses_shared = self.shared.is_some();
+        self.uses_shared = self.shared.is_some() || self.is_behind_core;
         self.settle();
         self.prefetch = NO_PREFETCH;
         (self.buffered, self.waited) = (NO_LINE, 0);
@@ -174,7 +186,8 @@ impl LineMemory {
                 self.keeps_data = self.timing.data_lines > 0 && switch == Switch::On;
             }
             Setting::SharedCache(switch) => {
-                self.uses_shared = self.shared.is_some() && switch == Switch::On;
+                self.uses_shared =
+                    self.is_behind_core || self.shared.is_some() && switch == Switch::On;
             }
             Setting::EmptyInstructionCache => self.instructions.clear(),
             Setting::EmptyDataCache => self.data.clear(),
@@ -190,6 +203,18 @@ impl LineMemory {
     /// Returns whether the shared cache is on and has the line, and caches the line.
     fn find_shared(&mut self, line: u32) -> bool {
         self.uses_shared && self.shared.as_mut().is_some_and(|shared| shared.find_or_keep(line))
+    }
+
+    /// Returns whether the core's caches decide what waits here; the memory itself holds nothing.
+    #[inline(always)]
+    pub const fn is_behind_core(&self) -> bool {
+        self.is_behind_core
+    }
+
+    /// Returns the cycles that the core waits for what its caches do not have.
+    pub const fn wait(&mut self) -> u64 {
+        self.waited += self.wait_states;
+        self.wait_states
     }
 
     /// Returns all cycles for which the core has waited since the last reset.

@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::LineMemory;
+use super::{CoreCaches, LineMemory};
 use crate::soc::MemoryTiming;
 
 /// The read paths of a soc's memories, in the order of the soc file.
@@ -12,6 +12,8 @@ pub struct LineMemories {
     near: LineMemory,
     at: usize,
     all: Vec<LineMemory>,
+    /// The caches in the core.
+    pub caches: CoreCaches,
 }
 
 impl LineMemories {
@@ -20,7 +22,7 @@ impl LineMemories {
         if let Some(first) = all.first_mut() {
             std::mem::swap(first, &mut near);
         }
-        Self { near, at: 0, all }
+        Self { near, at: 0, all, caches: CoreCaches::default() }
     }
 
     /// Returns the memory that code comes from.
@@ -58,6 +60,12 @@ impl LineMemories {
 
     pub fn iter(&self) -> impl Iterator<Item = &LineMemory> {
         (0..self.all.len()).map(|at| &self[at])
+    }
+
+    /// Empties all buffers and caches.
+    pub fn empty(&mut self) {
+        self.for_each(LineMemory::empty);
+        self.caches.clear();
     }
 
     /// Runs an action on each memory.

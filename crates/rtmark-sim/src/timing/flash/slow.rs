@@ -4,9 +4,9 @@
 //! execution shows: which words of the memory an instruction reads, and how far jumps with
 //! unforeseen targets lead.
 
-use super::LineMemory;
+use super::{CoreCaches, LineMemories, LineMemory};
 use crate::memory::Place;
-use crate::soc::{Memory, MemoryTiming, Soc};
+use crate::soc::{CacheSizes, Memory, MemoryTiming, Soc};
 use crate::timing::Rules;
 use crate::timing::pipeline::{CoreBus, SlowMemory};
 
@@ -61,17 +61,22 @@ impl SlowLines {
         Self { at, memory, data_line: NO_LINE }
     }
 
-    /// Returns the read paths of all memories.
-    pub fn read_paths(&self, soc: &Soc) -> Vec<LineMemory> {
+    /// Returns the read paths of all memories, and the caches in the core.
+    pub fn read_paths(&self, soc: &Soc) -> LineMemories {
         let memories = soc.memories.iter().enumerate();
         let path = |(at, memory): (usize, &Memory)| {
             if at == self.at {
                 LineMemory::fetched_by_pipeline(memory.timing)
+            } else if soc.is_behind_caches(memory) {
+                LineMemory::behind_core(memory.timing)
             } else {
                 LineMemory::new(memory.timing)
             }
         };
-        memories.map(path).collect()
+        let mut paths = LineMemories::new(memories.map(path).collect());
+        let CacheSizes { instruction_bytes, data_bytes } = soc.caches;
+        paths.caches = CoreCaches::new(instruction_bytes, data_bytes);
+        paths
     }
 
     pub const fn exists(&self) -> bool {

@@ -12,7 +12,10 @@ pub mod programs;
 mod random;
 
 pub use random::Random;
-use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc, Stop, Watch, WatchId};
+use rtmark_sim::{
+    CacheSizes, CoreKind, Cycles, FaultPolicy, Machine, MemoryTiming, Register, Soc, Stop, Watch,
+    WatchId,
+};
 
 /// The start of RAM, and the stack pointer after reset.
 pub const RAM: u32 = 0x2000_0000;
@@ -85,6 +88,29 @@ pub fn soc(core: CoreKind) -> Soc {
         "#
     );
     Soc::from_toml(&text).expect("a valid soc")
+}
+
+/// Sets how long flash takes. A cache is one of flash, or those of a Cortex-M7, which has them in the core.
+pub fn set_flash_timing(soc: &mut Soc, timing: MemoryTiming) {
+    soc.memories[0].timing = timing;
+    if soc.core == CoreKind::CortexM7 && timing.has_caches() {
+        let lines = u32::from(timing.cache_lines).max(timing.instruction_lines.into());
+        let MemoryTiming { wait_states, .. } = timing;
+        soc.memories[0].timing = MemoryTiming { wait_states, line_bytes: 32, ..Default::default() };
+        put_flash_behind_caches(soc, lines.next_power_of_two().max(4));
+    }
+}
+
+/// Puts flash behind a Cortex-M7's caches, each of so many lines: to address 0x08000000, because at 0, where it appears
+/// as well, there would be the instruction TCM.
+pub fn put_flash_behind_caches(soc: &mut Soc, lines: u32) {
+    (soc.memories[0].base, soc.memories[0].aliases, soc.vectors) = (0x0800_0000, vec![0], Some(0));
+    soc.caches = CacheSizes { instruction_bytes: 32 * lines, data_bytes: 32 * lines };
+}
+
+/// Switches a Cortex-M7's caches on, which are off at reset.
+pub fn switch_caches_on(machine: &mut Machine) {
+    machine.store_word(CCR, 0x0003_0200).expect("CCR");
 }
 
 /// Returns a soc with no more than 64 KiB of each memory, so that copies of its machine are made quickly.

@@ -245,7 +245,7 @@ pub fn machine(
     contents: Contents,
 ) -> Machine {
     let mut soc = super::soc(core);
-    soc.memories[0].timing = timing;
+    super::set_flash_timing(&mut soc, timing);
     let mut random = Random::new(seed);
     let in_ram = contents == Contents::Everything && seed % 4 == 3;
     let place = if in_ram { CODE_IN_RAM } else { CODE_IN_FLASH };
@@ -259,6 +259,9 @@ pub fn machine(
     machine.poke(0, &STACK.to_le_bytes()).expect("flash");
     write_handlers(&mut machine, core);
     prepare(&mut machine, &mut random, core, rounds, contents);
+    if soc.caches.has_any() && seed % 3 > 0 {
+        super::switch_caches_on(&mut machine);
+    }
     assert!(machine.arm_interrupt(SPARE_INTERRUPT, random.word() as u8));
     machine.poke(base, &bytes(&halves)).expect("it fits");
     machine.set_register(Register::Pc, start);
