@@ -183,7 +183,7 @@ impl CoreKind {
             }
             Self::CortexM3 => "measured: a model of its pipeline, scored on silicon",
             Self::CortexM4 | Self::CortexM4F => {
-                "measured: a model of its pipeline, scored on silicon; floating point from the manual (DDI 0439)"
+                "measured: a model of its pipeline, scored on silicon, except DSP and floating point, which are from the manual (DDI 0439)"
             }
             Self::CortexM7 => {
                 "measured: rules derived from published measurements on an STM32H743 and an STM32H730, because no cycle table is published, each rule with loops that show it; branch prediction, divisions and exceptions estimated; compared with a published interrupt latency of 12 cycles"

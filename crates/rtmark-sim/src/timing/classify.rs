@@ -5,7 +5,8 @@
 //! CC2652 and STM32F100. The only cycle count that it knows is an instruction's minimum in the
 //! execute stage.
 
-use super::pipeline::{Step, Unit, has};
+use super::operands::{compares, float_operands};
+use super::pipeline::{FloatUse, Step, Unit, has};
 use crate::isa::{Group, Op, Slot};
 
 /// The kind of multiplier of a core.
@@ -32,21 +33,7 @@ pub fn classify(slot: &Slot, following: u16, multiplier: Multiplier) -> Step {
     let op = slot.op;
     match op.group() {
         Group::Immediate | Group::Register | Group::Shifted | Group::Shift => {
-            let compares = matches!(
-                op,
-                Op::TstI
-                    | Op::TeqI
-                    | Op::CmpI
-                    | Op::CmnI
-                    | Op::TstR
-                    | Op::TeqR
-                    | Op::CmpR
-                    | Op::CmnR
-                    | Op::TstX
-                    | Op::TeqX
-                    | Op::CmpX
-                    | Op::CmnX
-            );
+            let compares = compares(op);
             if !compares {
                 writes = bit(d);
             }
@@ -292,8 +279,12 @@ pub fn classify(slot: &Slot, following: u16, multiplier: Multiplier) -> Step {
             (step.unit, step.cycles) =
                 if op == Op::Isb { (Unit::Barrier, 1) } else { (Unit::Long, 2) };
         }
-        Group::FloatMultiplyAdd => (step.unit, step.cycles) = (Unit::Long, 3),
-        Group::FloatDivide => (step.unit, step.cycles) = (Unit::Long, 14),
+        Group::Dsp => {
+            writes = bit(d);
+            if matches!(op, Op::Smlalxy | Op::Smlald | Op::Smlsld | Op::Umaal) {
+                writes |= bit(a);
+            }
+        }
         Group::FloatTransfer => {
             if matches!(op, Op::VmovPairToCore | Op::VmovPairFromCore) {
                 (step.unit, step.cycles) = (Unit::Long, 2);
@@ -316,5 +307,27 @@ pub fn classify(slot: &Slot, following: u16, multiplier: Multiplier) -> Step {
     }
     step.traits = traits;
     step.writes = writes;
+    step.float = float_use(slot);
     step
+}
+
+/// Returns what an instruction needs of the floating-point unit (DDI 0439, table 7-1).
+fn float_use(slot: &Slot) -> FloatUse {
+    let operands = float_operands(slot);
+    let with = |cycles, writes_late| FloatUse { cycles, reads: operands.reads, writes_late };
+    match slot.op.group() {
+        Group::Float => {
+            // The table's note on results names sums, products and conversions.
+            let is_move = matches!(slot.op, Op::Vabs | Op::Vneg | Op::VmovR | Op::VmovI);
+            with(1, if is_move { 0 } else { operands.writes })
+        }
+        Group::FloatMultiplyAdd => with(3, operands.writes),
+        Group::FloatDivide => with(14, operands.writes),
+        // A list's first word is needed first, and the others in time.
+        Group::FloatMemory if operands.reads != 0 => {
+            FloatUse { reads: 1 << (slot.d & 31), ..with(1, 0) }
+        }
+        Group::FloatMemory | Group::FloatTransfer => with(1, 0),
+        _ => FloatUse::default(),
+    }
 }

@@ -13,6 +13,7 @@ pub mod exceptions;
 mod flash;
 mod issue;
 pub mod memo;
+mod operands;
 pub mod pipeline;
 mod score;
 

@@ -205,12 +205,13 @@ fn a_deferred_frame_costs_its_17_cycles_when_it_is_stored() {
     let cycles = [0xC000_0000, 0x8000_0000].map(|control| {
         let mut firmware = Firmware::new();
         firmware.fpu().store(FPCCR, control).op(VADD).op(&[0xDF00]).mark("end").forever();
-        firmware.handler(11).nops(8).mark("first").op(VADD).mark("second").op(VADD).mark("third");
-        firmware.nops(8).op(&[BX_LR]);
+        // An instruction between them has the result of the first arrive in time.
+        firmware.handler(11).nops(8).mark("first").op(VADD).mark("second").nops(1);
+        firmware.mark("again").op(VADD).mark("third").nops(8).op(&[BX_LR]);
         let mut running = firmware.on(CoreKind::CortexM4F);
         running.run(1_000);
         let passed = |name: &str| running.cycle(name);
-        (passed("second") - passed("first"), passed("third") - passed("second"))
+        (passed("second") - passed("first"), passed("third") - passed("again"))
     });
     let [(deferred, again), (stored, _)] = cycles;
     assert_eq!((deferred - stored, again), (17, stored));

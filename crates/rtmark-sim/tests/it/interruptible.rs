@@ -130,7 +130,8 @@ fn lists_and_divisions_do_not_delay_interrupts() {
         (C::CortexM4F, VLDM, row(12, 7, &[13, 12])),
         (C::CortexM4F, VPUSH, row(12, 7, &[13, 12])),
         (C::CortexM4F, VPOP, row(12, 7, &[13, 12])),
-        (C::CortexM4F, VDIV, row(12, 14, &[])),
+        // The floating-point unit goes on with it while the program does.
+        (C::CortexM4F, VDIV, row(12, 1, &[])),
         (C::CortexM33, PUSH, row(12, 8, &[])),
         (C::CortexM33, LDM, row(12, 7, &[])),
         (C::CortexM33, LDM_BASE, row(12, 8, &[])),

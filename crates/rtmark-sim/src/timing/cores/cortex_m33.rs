@@ -63,6 +63,9 @@ use crate::isa::{Group, Op, Slot};
 use crate::timing::issue::{
     Continuation, Flags, IssueFloat, IssueInstruction, LateAddend, Second, SecondSlot, Source,
 };
+use crate::timing::operands::{
+    FloatOperands, address, bit, compares, float_operands, is_shifted_constant,
+};
 use crate::timing::{Classify, Rules};
 
 pub const RULES: Rules = Rules {
@@ -84,7 +87,7 @@ pub const RULES: Rules = Rules {
     fp_frame: 17,
     // Loads and stores of several registers are continued (100230, C.5). The manual says nothing of
     // divisions, pairs and VDIV: assumed to be as in the Cortex-M4.
-    interruptible: cortex_m4::interruptible,
+    interruptible: cortex_m4::interruptible_in_order,
     longest: 33,
 };
 
@@ -94,14 +97,6 @@ const REFILL: u8 = 1;
 /// BX LR takes two cycles less than that instruction and POP {pc}, and one cycle less where it does
 /// not pair.
 const REFILL_LOADED: u8 = 3;
-
-const fn bit(register: u8) -> u16 {
-    1 << (register & 15) & 0x7FFF
-}
-
-const fn single(register: u8) -> u32 {
-    1 << (register & 31)
-}
 
 /// Describes an instruction with these halfwords. In an IT block, `slot` is the instruction as
 /// decoded there.
@@ -227,30 +222,10 @@ fn second(slot: &Slot) -> Second {
     }
 }
 
-const fn address(slot: &Slot) -> u16 {
-    let index = match slot.op {
-        Op::LdrR | Op::LdrbR | Op::LdrhR | Op::LdrsbR | Op::LdrshR | Op::LdrPcR => bit(slot.m),
-        Op::StrR | Op::StrbR | Op::StrhR => bit(slot.m),
-        op if op.is_literal() => return 0,
-        _ => 0,
-    };
-    bit(slot.n) | index
-}
-
-/// Returns whether a wide instruction's constant is a shifted byte, rather than a plain byte, a
-/// pattern of bytes or twelve bits as they are (DDI 0553, C1.5).
-const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
-    let [first, second] = halves;
-    slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
-}
-
 fn calculation(slot: &Slot, halves: [u16; 2], plain: IssueInstruction) -> IssueInstruction {
     let op = slot.op;
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
-    let compares = matches!(
-        op,
-        Op::TstI | Op::TeqI | Op::CmpI | Op::CmnI | Op::TstR | Op::TeqR | Op::CmpR | Op::CmnR
-    ) || matches!(op, Op::TstX | Op::TeqX | Op::CmpX | Op::CmnX);
+    let compares = compares(op);
     let moves = matches!(op, Op::MovI | Op::MovsI | Op::MovR | Op::MovsR | Op::MovX | Op::MovsX);
     let inverts = matches!(op, Op::MvnI | Op::MvnsI | Op::MvnR | Op::MvnsR | Op::MvnX | Op::MvnsX);
     let immediate = op.group() == Group::Immediate;
@@ -343,7 +318,7 @@ fn list(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
 /// Describes an instruction of the floating-point unit.
 fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let base = bit(slot.n);
-    let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
+    let FloatOperands { reads, addend, writes } = float_operands(slot);
     let with = |float: IssueFloat, plain: IssueInstruction| IssueInstruction {
         float: Some(float),
         ..plain
@@ -351,9 +326,9 @@ fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     match slot.op.group() {
         Group::FloatMultiplyAdd => with(
             IssueFloat {
-                operands: n | m,
-                addend: d,
-                writes: d,
+                operands: reads,
+                addend,
+                writes,
                 latency: 4,
                 holds: 2,
                 is_sum: true,
@@ -363,33 +338,18 @@ fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
         ),
         // DDI 0439, 7.2.3: the Cortex-M33's figures are not published.
         Group::FloatDivide => {
-            let moved = if slot.op == Op::Vdiv { n | m } else { m };
             let plain = IssueInstruction { cycles: 14, ..plain };
-            with(IssueFloat { moved, writes: d, ..IssueFloat::default() }, plain)
+            with(IssueFloat { moved: reads, writes, ..IssueFloat::default() }, plain)
         }
         Group::Float => {
-            let operands = match slot.op {
-                Op::Vadd | Op::Vsub | Op::Vmul | Op::Vnmul => n | m,
-                Op::Vsel | Op::Vmaxnm | Op::Vminnm => n | m,
-                Op::Vcmp | Op::Vcmpe => d | m,
-                Op::VcmpZ | Op::VcmpeZ | Op::VcvtFixed => d,
-                Op::VmovI => 0,
-                _ => m,
-            };
-            let compares = matches!(slot.op, Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ);
-            let writes = if compares { 0 } else { d };
-            with(IssueFloat { operands, writes, latency: 2, ..IssueFloat::default() }, plain)
+            let float = IssueFloat { operands: reads, writes, latency: 2, ..IssueFloat::default() };
+            with(float, plain)
         }
         Group::FloatTransfer => transfer(slot, plain),
         Group::FloatMemory => {
             let words = (slot.aux & 0xFF) as u8;
-            let named = (0..words).fold(0, |named, at| named | single(slot.d.wrapping_add(at)));
             let list = matches!(slot.op, Op::Vldm | Op::Vstm);
-            let float = if matches!(slot.op, Op::Vstr | Op::Vstm) {
-                IssueFloat { moved: named, ..IssueFloat::default() }
-            } else {
-                IssueFloat { writes: named, ..IssueFloat::default() }
-            };
+            let float = IssueFloat { moved: reads, writes, ..IssueFloat::default() };
             let reads = if slot.op == Op::VldrLit { 0 } else { base };
             let writes = if list && slot.m == 1 { base } else { 0 };
             with(float, IssueInstruction { cycles: words.max(1), reads, writes, ..plain })
@@ -401,28 +361,19 @@ fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
 /// Describes a move between core and floating-point registers.
 fn transfer(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (core, other) = (bit(slot.d), bit(slot.a));
-    let pair = single(slot.m) | single(slot.m.wrapping_add(1));
-    let float = IssueFloat::default();
-    let (float, rest) = match slot.op {
-        Op::VmovToCore => (
-            IssueFloat { moved: single(slot.n), ..float },
-            IssueInstruction { writes: core, late: core, source: Source::Other, ..plain },
-        ),
-        Op::VmovFromCore => (
-            IssueFloat { writes: single(slot.n), ..float },
-            IssueInstruction { moved: core, ..plain },
-        ),
-        Op::VmovPairToCore => (
-            IssueFloat { moved: pair, ..float },
-            IssueInstruction { cycles: 2, writes: core | other, ..plain },
-        ),
-        Op::VmovPairFromCore => (
-            IssueFloat { writes: pair, latency: 2, ..float },
-            IssueInstruction { moved: core | other, ..plain },
-        ),
-        Op::Vmrs if slot.d == 15 => (float, IssueInstruction { flags: Flags::Set, ..plain }),
-        Op::Vmrs => (float, IssueInstruction { writes: core, ..plain }),
-        _ => (float, IssueInstruction { reads: core, ..plain }),
+    let FloatOperands { reads, writes, .. } = float_operands(slot);
+    let latency = if slot.op == Op::VmovPairFromCore { 2 } else { 0 };
+    let float = IssueFloat { moved: reads, writes, latency, ..IssueFloat::default() };
+    let rest = match slot.op {
+        Op::VmovToCore => {
+            IssueInstruction { writes: core, late: core, source: Source::Other, ..plain }
+        }
+        Op::VmovFromCore => IssueInstruction { moved: core, ..plain },
+        Op::VmovPairToCore => IssueInstruction { cycles: 2, writes: core | other, ..plain },
+        Op::VmovPairFromCore => IssueInstruction { moved: core | other, ..plain },
+        Op::Vmrs if slot.d == 15 => IssueInstruction { flags: Flags::Set, ..plain },
+        Op::Vmrs => IssueInstruction { writes: core, ..plain },
+        _ => IssueInstruction { reads: core, ..plain },
     };
     IssueInstruction { float: Some(float), ..rest }
 }

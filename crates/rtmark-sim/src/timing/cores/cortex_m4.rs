@@ -24,12 +24,20 @@ pub const RULES: Rules = Rules {
 };
 
 /// Returns an instruction's behaviour on an interrupt: that of the Cortex-M3, except that DDI 0403,
-/// B1.5.10 lists VLDM and VSTM with VPUSH and VPOP among the continued instructions, and VDIV and
-/// VSQRT continue while the handler is entered (Arm's erratum 776924).
-pub fn interruptible(slot: &Slot) -> Interruptible {
-    match slot.op.group() {
-        _ if matches!(slot.op, Op::Vldm | Op::Vstm) => Interruptible::Continuable,
-        Group::FloatDivide => Interruptible::EndsInEntry(14),
+/// B1.5.10 lists VLDM and VSTM with VPUSH and VPOP among the continued instructions. VDIV and VSQRT
+/// are complete for the pipeline when the floating-point unit has taken them.
+fn interruptible(slot: &Slot) -> Interruptible {
+    match slot.op {
+        Op::Vldm | Op::Vstm => Interruptible::Continuable,
         _ => cortex_m3::interruptible(slot),
+    }
+}
+
+/// Returns the same for a core whose VDIV and VSQRT keep other instructions waiting: they continue
+/// while the handler is entered, as on a Cortex-M4 (Arm's erratum 776924).
+pub fn interruptible_in_order(slot: &Slot) -> Interruptible {
+    match slot.op.group() {
+        Group::FloatDivide => Interruptible::EndsInEntry(14),
+        _ => interruptible(slot),
     }
 }

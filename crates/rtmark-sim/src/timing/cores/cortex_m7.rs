@@ -40,6 +40,9 @@
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 use crate::timing::dual::{Alu, Bank, DualFloat, DualInstruction, Half, PairPlace, uses};
+use crate::timing::operands::{
+    FloatOperands, address, bit, float_operands, is_shifted_constant, single,
+};
 use crate::timing::{Classify, Rules};
 
 pub const RULES: Rules = Rules {
@@ -58,17 +61,9 @@ pub const RULES: Rules = Rules {
     exit: 10,
     tail_chain: 6,
     fp_frame: 17,
-    interruptible: cortex_m4::interruptible,
+    interruptible: cortex_m4::interruptible_in_order,
     longest: 33,
 };
-
-const fn bit(register: u8) -> u16 {
-    1 << (register & 15) & 0x7FFF
-}
-
-const fn single(register: u8) -> u32 {
-    1 << (register & 31)
-}
 
 const fn double(register: u8) -> u32 {
     single(register) | single(register.wrapping_add(1))
@@ -166,16 +161,6 @@ const fn branch(slot: &Slot) -> DualInstruction {
     }
 }
 
-const fn address(slot: &Slot) -> u16 {
-    let index = match slot.op {
-        Op::LdrR | Op::LdrbR | Op::LdrhR | Op::LdrsbR | Op::LdrshR | Op::LdrPcR => bit(slot.m),
-        Op::StrR | Op::StrbR | Op::StrhR => bit(slot.m),
-        op if op.is_literal() => return 0,
-        _ => 0,
-    };
-    bit(slot.n) | index
-}
-
 /// Returns the word that is loaded, where the encoding shows its bank in relation to others.
 const fn bank(slot: &Slot) -> Bank {
     match slot.op {
@@ -221,13 +206,6 @@ fn store(slot: &Slot) -> DualInstruction {
         merges: name.starts_with("Strb") || name.starts_with("Strh"),
         ..PLAIN
     }
-}
-
-/// Returns whether a wide instruction's constant is a shifted byte, rather than a plain byte, a
-/// pattern of bytes or twelve bits as they are (DDI 0403, A5.3.2).
-const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
-    let [first, second] = halves;
-    slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
 }
 
 /// Returns the half that MOVW or MOVT writes. MOVW's sixteen bits are used as they are (DDI 0403,
@@ -400,12 +378,12 @@ fn float(slot: &Slot) -> DualInstruction {
             // VMLA rounds its product first, which takes a stage longer.
             let fused = matches!(op, Op::Vfma | Op::Vfms | Op::Vfnma | Op::Vfnms);
             let latency = if fused { 5 } else { 6 };
-            let [operands, d] = [single(slot.n) | single(slot.m), single(slot.d)];
+            let FloatOperands { reads, addend, writes } = float_operands(slot);
             with(
                 DualFloat {
-                    operands,
-                    addend: d,
-                    writes: d,
+                    operands: reads,
+                    addend,
+                    writes,
                     latency,
                     addend_latency: 3,
                     holds: 1,
@@ -416,14 +394,12 @@ fn float(slot: &Slot) -> DualInstruction {
         }
         Group::FloatDivide => {
             let cycles = if op == Op::Vdiv { 16 } else { 14 };
-            let operands =
-                if op == Op::Vdiv { single(slot.n) | single(slot.m) } else { single(slot.m) };
-            let (writes, latency) = (single(slot.d), cycles);
+            let FloatOperands { reads, writes, .. } = float_operands(slot);
             with(
                 DualFloat {
-                    operands,
+                    operands: reads,
                     writes,
-                    latency,
+                    latency: cycles,
                     addend_latency: cycles,
                     holds: cycles,
                     ..DualFloat::default()
@@ -440,19 +416,10 @@ fn float(slot: &Slot) -> DualInstruction {
 }
 
 fn single_precision(slot: &Slot, arithmetic: DualInstruction) -> DualInstruction {
-    let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
-    let operands = match slot.op {
-        Op::Vadd | Op::Vsub | Op::Vmul | Op::Vnmul => n | m,
-        Op::Vsel | Op::Vmaxnm | Op::Vminnm => n | m,
-        Op::Vcmp | Op::Vcmpe => d | m,
-        Op::VcmpZ | Op::VcmpeZ | Op::VcvtFixed => d,
-        Op::VmovI => 0,
-        _ => m,
-    };
-    let compares = matches!(slot.op, Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ);
+    let FloatOperands { reads, writes, .. } = float_operands(slot);
     let float = DualFloat {
-        operands,
-        writes: if compares { 0 } else { d },
+        operands: reads,
+        writes,
         latency: 3,
         addend_latency: 3,
         holds: 1,
@@ -507,13 +474,13 @@ fn double_precision(slot: &Slot) -> DualInstruction {
 
 fn memory(slot: &Slot) -> DualInstruction {
     let words = (slot.aux & 0xFF) as u8;
-    let named = (0..words).fold(0, |named, at| named | single(slot.d.wrapping_add(at)));
+    let FloatOperands { reads, writes, .. } = float_operands(slot);
     let stores = matches!(slot.op, Op::Vstr | Op::Vstm);
     let is_list = matches!(slot.op, Op::Vldm | Op::Vstm);
     let float = if stores {
-        DualFloat { stored: named, ..DualFloat::default() }
+        DualFloat { stored: reads, ..DualFloat::default() }
     } else {
-        DualFloat { writes: named, latency: 1, addend_latency: 3, ..DualFloat::default() }
+        DualFloat { writes, latency: 1, addend_latency: 3, ..DualFloat::default() }
     };
     // Pairs and lists wait for sums of products; single words do not, and only cannot be paired
     // with them.

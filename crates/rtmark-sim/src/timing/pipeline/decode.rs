@@ -2,7 +2,7 @@
 
 use super::execute::InFlight;
 use super::fetch::{Guess, ToFetch};
-use super::{Condition, Pipeline, Rule, Step, Unit, has};
+use super::{Condition, FloatUse, Pipeline, Rule, Step, Unit, has};
 use crate::soc::Generation;
 
 /// What an instruction in the decode stage is waiting for.
@@ -87,7 +87,9 @@ impl<'a> Decoding<'a> {
     fn to_execute(&self) -> InFlight {
         let passes =
             self.is_skipped() || self.step.is_branch() && !self.taken && !self.branches_late;
-        let mut entering = InFlight::entering(*self.step, self.condition, self.taken);
+        // What it needs of the floating-point unit is asked when it enters, and never again.
+        let step = Step { float: FloatUse::default(), ..*self.step };
+        let mut entering = InFlight::entering(step, self.condition, self.taken);
         entering.pending = if passes { 0 } else { self.step.writes };
         entering.branches_late = self.branches_late;
         entering
@@ -155,6 +157,7 @@ impl Pipeline {
     pub(super) fn accepts(&self, it: &Decoding<'_>) -> bool {
         it.is_ready()
             && !it.is_held
+            && self.has_float_unit_for(it)
             && (self.execute.older.is_none() || self.execute.younger.is_none() && self.overlaps(it))
     }
 
@@ -170,5 +173,6 @@ impl Pipeline {
             writes_link || behind_link && self.setup.follows(Rule::LoadedLinkLater);
         let slot = if execute.older.is_none() { &mut execute.older } else { &mut execute.younger };
         *slot = Some(it.to_execute());
+        self.begin_float(it.step, it.is_skipped());
     }
 }

@@ -14,6 +14,8 @@
 //!   word
 //! ```
 //!
+//! Beside the execute stage there is the floating-point unit, if the core has one.
+//!
 //! A [`Pipeline`] value is a state between two instructions: the earlier one has just entered the
 //! execute stage. [`Pipeline::advance`] steps clock by clock until the next one has followed. In
 //! each cycle the stages decide, decode first, and then the ports; at the edge that ends the cycle
@@ -32,6 +34,7 @@ mod decode;
 mod drain;
 mod execute;
 mod fetch;
+mod float_unit;
 mod lines;
 mod overlap;
 mod ports;
@@ -41,6 +44,7 @@ mod setup;
 mod stalled;
 mod step;
 
+pub use float_unit::FloatUse;
 pub use lines::{CodeMemory, DataRead, FarLine, SlowMemory};
 pub use rule::{DisabledRules, Rule};
 pub use setup::Setup;
@@ -50,6 +54,7 @@ pub use step::{Condition, CoreBus, Facts, Step, Unit, has};
 use decode::Decoding;
 use execute::{Execute, InFlight};
 use fetch::{Prefetch, ToFetch};
+use float_unit::FloatUnit;
 use lines::BufferedLine;
 use ports::{DataPort, FetchPort, READ_FIRST};
 
@@ -70,6 +75,7 @@ pub struct Pipeline {
     setup: Setup,
     prefetch: Prefetch,
     execute: Execute,
+    float_unit: FloatUnit,
     fetch_port: FetchPort,
     data_port: DataPort,
     /// Whether the decode stage held its instruction in the cycle before, because a register of its
@@ -198,6 +204,7 @@ impl Pipeline {
         let arriving = self.run_ports(decoding.as_deref_mut());
         // The clock's edge.
         self.execute.clock();
+        self.float_unit.clock();
         if to_fetch.clear {
             self.prefetch.to_decode.clear();
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::DataRead;
+use super::{DataRead, FloatUse};
 
 /// The part of the pipeline that an instruction occupies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ pub mod has {
     pub const LINKS: u16 = 1 << 13;
     /// Loads the program counter.
     pub const TO_PC: u16 = 1 << 14;
-    /// CBZ, CBNZ: branches in the execute stage to a target known before.
+    /// CBZ, CBNZ, and MOV and ADD of PC to itself: branches in the execute stage to a target known before.
     pub const AIMED: u16 = 1 << 15;
 }
 
@@ -91,6 +91,8 @@ pub struct Step {
     pub bus: CoreBus,
     /// The minimum cycles in the execute stage, for `Unit::Long`.
     pub cycles: u8,
+    /// What it needs of the floating-point unit.
+    pub float: FloatUse,
 }
 
 impl Step {
