@@ -132,8 +132,8 @@ impl State {
         BusWaits { bus: CoreBus::of(address), waits: waits.into() }
     }
 
-    /// Reads a vector; returns it with the bus and wait states of its memory. The read is assumed to bypass
-    /// data caches: exceptions have not been measured on any chip that has them.
+    /// Reads a vector; returns it with the bus and wait states of its memory. The read is assumed to be like a
+    /// load's: exceptions have not been measured on any chip that has caches.
     fn vector(&mut self, address: u32) -> Option<(u32, BusWaits)> {
         let (bytes, place) = self.bus.load::<4>(address)?;
         let waits = self.load_from(place);
