@@ -104,6 +104,8 @@ pub struct CallRecorder<'a, 'elf> {
     /// The number of open calls that return to an address.
     returns: HashMap<u32, u32>,
     ended: BTreeMap<(u32, Origin, Outcome), FinishedCalls>,
+    /// Calls that will never return, by function.
+    unreturned: BTreeMap<String, u64>,
     /// The last instruction: its address and when it began; none after an exception.
     newest: Option<(u32, u64)>,
     /// The address of the next instruction if the last one was not a jump.
@@ -176,6 +178,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             open: Vec::new(),
             returns: HashMap::new(),
             ended: BTreeMap::new(),
+            unreturned: BTreeMap::new(),
             newest: None,
             next: 1,
             thread: None,
@@ -366,11 +369,13 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         };
         let same = |open: &OpenCall| (open.return_address, open.sp) == (return_address, sp);
         if let Some(at) = self.open.iter().position(same) {
-            let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number();
+            // A thread that ended left it behind, and another one uses its stack; or its caller calls again, and
+            // not the function itself in its place: a jump such as longjmp has left it.
+            let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number()
+                || self.next == return_address;
             if !is_over {
                 return;
             }
-            // A thread that ended left it behind, and another one uses its stack.
             let over = self.open.remove(at);
             self.forget_return(return_address);
             self.abandon(&over);
@@ -412,13 +417,16 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.matcher.begin(machine, (function, self.calls.name(node)), arguments, &others)
     }
 
-    /// Records a call that will never return, if it has switched; returns whether it has.
-    fn abandon(&mut self, call: &OpenCall) -> bool {
-        let Some((switched, _)) = call.switched else { return false };
+    /// Records a call that will never return. One that switched has been timed nevertheless.
+    fn abandon(&mut self, call: &OpenCall) {
+        let Some((switched, _)) = call.switched else {
+            let name = self.calls.name(call.node);
+            *self.unreturned.entry(self.api.display_name(name).to_owned()).or_default() += 1;
+            return;
+        };
         self.compare(call, Outcome::Switched, switched, None);
         let cycles = (!call.is_disturbed()).then(|| switched - call.began);
         self.note(call, Outcome::Switched, cycles);
-        true
     }
 
     /// Returns the result of the run.
@@ -426,14 +434,10 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let now = machine.cycles().0;
         self.count(now, Owner::Application);
         let map = Map::new(self.image, self.inlined.lines());
-        let mut open: BTreeMap<String, u64> = BTreeMap::new();
-        // A call that switched and never returned has been timed nevertheless.
         for call in std::mem::take(&mut self.open) {
-            if !self.abandon(&call) {
-                let name = self.calls.name(call.node);
-                *open.entry(self.api.display_name(name).to_owned()).or_default() += 1;
-            }
+            self.abandon(&call);
         }
+        let open = std::mem::take(&mut self.unreturned);
         let functions = self.calls.functions();
         let mut called = Vec::new();
         for ((function, from, outcome), ended) in &self.ended {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use rtmark_model::{Readings, Series};
+use rtmark_model::{Readings, Series, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,14 +32,16 @@ pub enum Aspect {
     Soc,
     /// The version of the simulator's timing model.
     TimingModel,
+    /// In how many layouts the code was measured: the figure is that of the middle one.
+    Placements,
     /// A setting of the kernel that matters.
     Settings,
 }
 
 impl Aspect {
     /// The aspects across which a caller may choose to compare.
-    pub const CROSSABLE: [Self; 5] =
-        [Self::Clock, Self::Core, Self::Soc, Self::TimingModel, Self::Settings];
+    pub const CROSSABLE: [Self; 6] =
+        [Self::Clock, Self::Core, Self::Soc, Self::TimingModel, Self::Placements, Self::Settings];
 
     /// Returns the word used in tables, files and options.
     pub const fn name(self) -> &'static str {
@@ -53,6 +55,7 @@ impl Aspect {
             Self::Core => "core",
             Self::Soc => "soc",
             Self::TimingModel => "timing-model",
+            Self::Placements => "placements",
             Self::Settings => "settings",
         }
     }
@@ -110,16 +113,19 @@ pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
             found.push(Difference { aspect, what: what.map(str::to_owned), before, after });
         }
     };
-    let (was, is) = (&before.span, &after.span);
+    // Every field of a span counts: one that is added has to be compared as well.
+    let Span { from, to, counted, switches, overhead, ticks, interrupts } = &before.span;
+    let is = &after.span;
     let mut span = |what, before: &dyn fmt::Display, after: &dyn fmt::Display| {
         add(Aspect::Span, Some(what), before.to_string(), after.to_string());
     };
-    span("from", &was.from, &is.from);
-    span("to", &was.to, &is.to);
-    span("switches", &was.switches, &is.switches);
-    span("overhead", &was.overhead, &is.overhead);
-    span("ticks", &was.ticks, &is.ticks);
-    span("interrupts", &was.interrupts, &is.interrupts);
+    span("from", from, &is.from);
+    span("to", to, &is.to);
+    span("counted", counted, &is.counted);
+    span("switches", switches, &is.switches);
+    span("overhead", overhead, &is.overhead);
+    span("ticks", ticks, &is.ticks);
+    span("interrupts", interrupts, &is.interrupts);
     add(Aspect::Basis, None, before.basis.to_string(), after.basis.to_string());
     let kind = |series: &Series| match series.readings {
         Readings::Exact(_) => "exact".to_owned(),
@@ -146,6 +152,8 @@ pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
     add(Aspect::Soc, None, digest(&was.soc_sha256), digest(&is.soc_sha256));
     let model = |model: &Option<String>| model.clone().unwrap_or_else(|| UNSTATED.to_owned());
     add(Aspect::TimingModel, None, model(&was.timing_model), model(&is.timing_model));
+    let layouts = |series: &Series| series.placements.len().max(1).to_string();
+    add(Aspect::Placements, None, layouts(before), layouts(after));
     let names: BTreeSet<_> = was.settings.keys().chain(is.settings.keys()).collect();
     for name in names {
         let value = |settings: &std::collections::BTreeMap<String, rtmark_model::Setting>| {

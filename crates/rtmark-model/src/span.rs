@@ -57,6 +57,15 @@ pub enum Counted {
     Awake,
 }
 
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::All => "all",
+            Self::Awake => "awake",
+        })
+    }
+}
+
 impl Counted {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
     const fn is_all(&self) -> bool {

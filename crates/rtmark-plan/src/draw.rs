@@ -81,7 +81,7 @@ pub fn set(draw: &mut Rand64, parameters: &SetParameters) -> Set {
         tasks[index].priority = priority;
     }
     let locks = (0..parameters.locks).map(|number| format!("l{number}")).collect();
-    Set { tick: parameters.tick, granule: 0, tasks, locks, interrupts, queues: Vec::new() }
+    Set { tick: parameters.tick, granule: 0.into(), tasks, locks, interrupts, queues: Vec::new() }
 }
 
 /// Lets some of the tasks that take the first of two locks take the second one within that section,

@@ -37,11 +37,11 @@ pub use curves::{Curves, PeriodPoint, TasksPoint};
 pub use model::{Model, Order, Timer};
 pub use no_bound::NoBound;
 pub use recipes::Spans;
-pub use set::{Interrupt, Queue, Release, Section, Set, Task};
+pub use set::{Granule, Interrupt, Queue, Release, Section, Set, Task};
 pub use sweep::{JoinError, Sweep};
 pub use system::{
-    Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, System, SystemError,
-    TaskFile, Time, Work,
+    Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, Rounding, System,
+    SystemError, TaskFile, Time, Work,
 };
 pub use term::{Kind, Origin, Part, Term};
 pub use text::Form;

@@ -185,10 +185,9 @@ impl Model {
 
     /// Returns by how many cycles an alarm may be late because timers are set in whole units.
     pub(crate) fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
-        let whole = |cycles: u64| set.granule == 0 || cycles.is_multiple_of(set.granule);
-        let exact = whole(task.period) && whole(task.offset);
+        let exact = set.granule.divides(task.period) && set.granule.divides(task.offset);
         let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
-        if clock && !exact { set.granule } else { 0 }
+        if clock && !exact { set.granule.most } else { 0 }
     }
 
     /// Returns whether a job that waits for a lock switches to the lock's holder and back.
@@ -287,9 +286,9 @@ impl Model {
             let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
             streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
         }
-        if self.timer == Timer::Alarm && set.granule > 0 {
+        if self.timer == Timer::Alarm && set.granule.most > 0 {
             let parts = vec![costs.part(Cost::Tick, "the timer, twice each time round", 1)?];
-            let period = set.granule.saturating_mul(HALF_ROUND);
+            let period = set.granule.least.max(1).saturating_mul(HALF_ROUND);
             streams.push(Stream { parts, arrivals: Arrivals::every(period) });
         }
         if self.order.takes_turns() {

@@ -5,9 +5,8 @@
 pub struct Set {
     /// Cycles per tick, for kernels that have one.
     pub tick: u64,
-    /// The timer resolution of kernels without a tick, in cycles: releases may be late by this
-    /// much.
-    pub granule: u64,
+    /// The timer resolution of kernels without a tick.
+    pub granule: Granule,
     /// The tasks, in the order of the file.
     pub tasks: Vec<Task>,
     /// The names of the locks.
@@ -16,6 +15,34 @@ pub struct Set {
     pub interrupts: Vec<Interrupt>,
     /// The queues between tasks. [`Set::connect`] adds one together with the messages of both ends.
     pub queues: Vec<Queue>,
+}
+
+/// The unit in which kernels without a tick set timers, in cycles. It may be no whole number of them: then it lies
+/// between the two, and no time in whole cycles is a multiple of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granule {
+    /// The unit, rounded down; 0: timers are set to the cycle.
+    pub least: u64,
+    /// The unit, rounded up: releases may be late by this much.
+    pub most: u64,
+}
+
+impl Granule {
+    /// Returns the unit where a clock of `hertz` counts time in parts of a second.
+    pub const fn of(hertz: u64, parts: u64) -> Self {
+        Self { least: hertz / parts, most: hertz.div_ceil(parts) }
+    }
+
+    /// Returns whether a time is a multiple of it.
+    pub const fn divides(self, cycles: u64) -> bool {
+        self.most == 0 || self.least == self.most && cycles.is_multiple_of(self.most)
+    }
+}
+
+impl From<u64> for Granule {
+    fn from(cycles: u64) -> Self {
+        Self { least: cycles, most: cycles }
+    }
 }
 
 /// A task.
@@ -172,6 +199,21 @@ impl Set {
         Ok(())
     }
 
+    /// Returns what the bounds take for granted that the system's file does not promise, as sentences.
+    pub fn assumptions(&self) -> Vec<String> {
+        let of = |queue: &Queue| {
+            let to = self.tasks.get(queue.to)?;
+            let Release::Interrupt(number) = to.release else { return None };
+            let interrupt = self.interrupts.get(number)?;
+            Some(format!(
+                "{} takes the messages of {} when interrupt {} comes, which is assumed to be as often as its distance \
+                 says: if it comes less often, more messages accumulate than are counted",
+                to.name, queue.name, interrupt.name
+            ))
+        };
+        self.queues.iter().filter_map(of).collect()
+    }
+
     /// Returns the utilization by tasks and handlers in thousandths, rounded up.
     pub fn utilisation(&self) -> u64 {
         (self.utilisation_exact() * 1000.0 - 1e-6).ceil().max(0.0) as u64
@@ -217,10 +259,16 @@ impl Set {
         };
         let mut set = self.clone();
         set.tick = tick;
+        set.granule = Granule {
+            least: self.granule.least * ten_thousandths / 10_000,
+            most: (self.granule.most * ten_thousandths).div_ceil(10_000),
+        };
         for task in &mut set.tasks {
             (task.period, task.offset) = (time(task.period), time(task.offset));
             task.deadline = time(task.deadline);
-            task.jitter = if task.jitter > 0 { scale(task.jitter) } else { 0 };
+            // Rounded up: it is in the way of others.
+            let jitter = u128::from(task.jitter) * u128::from(ten_thousandths);
+            task.jitter = u64::try_from(jitter.div_ceil(10_000)).unwrap_or(u64::MAX);
         }
         for interrupt in &mut set.interrupts {
             interrupt.distance = scale(interrupt.distance);

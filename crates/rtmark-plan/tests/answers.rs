@@ -349,7 +349,7 @@ fn the_least_slack_and_what_reduces_it_are_those_by_hand() {
     let mut costs = Costs::zero();
     let system = |deadline: u64| {
         let urgent = Task { deadline, ..Task::new("urgent", 2, 30, 100) };
-        Set { granule: 1, ..set(vec![urgent, Task::new("slow", 1, 50, 200)]) }
+        Set { granule: 1.into(), ..set(vec![urgent, Task::new("slow", 1, 50, 200)]) }
     };
     let slack = |set: &Set, costs: &Costs| search::least_slack(set, &model, costs);
     // Responses of 30 and 80.

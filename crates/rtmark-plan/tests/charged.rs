@@ -4,7 +4,7 @@
 
 use oorandom::Rand64;
 use rtmark_plan::{
-    Cost, Costs, Interrupt, Model, Protocol, Release, Section, Set, Task, Timer, search,
+    Cost, Costs, Granule, Interrupt, Model, Protocol, Release, Section, Set, Task, Timer, search,
 };
 
 /// What the kernel charges, in units.
@@ -192,7 +192,8 @@ const TICK: u64 = 20;
 /// Draws up to four tasks of distinct priorities, half of them with a section, and up to two interrupts, of
 /// which the first may release the first task. Returns also where sections begin.
 fn drawn(draw: &mut Rand64) -> (Set, Vec<u64>) {
-    let mut set = Set { tick: TICK, granule: 1, locks: vec!["lock".to_owned()], ..Set::default() };
+    let mut set =
+        Set { tick: TICK, granule: 1.into(), locks: vec!["lock".to_owned()], ..Set::default() };
     for number in 0..draw.rand_range(0..3) {
         let distance = draw.rand_range(30..120);
         let work = draw.rand_range(1..4);
@@ -326,7 +327,7 @@ fn no_poll_of_an_executor_exceeds_its_bound() {
     let mut draw = Rand64::new(21);
     let (mut sets, mut tasks, mut reached) = (0, 0, 0);
     for _ in 0..2_000 {
-        let mut set = Set { granule: 1, ..Set::default() };
+        let mut set = Set { granule: 1.into(), ..Set::default() };
         for number in 0..draw.rand_range(1..5) {
             let (work, period) = (draw.rand_range(1..8), draw.rand_range(20..90));
             set.tasks.push(Task::new(&format!("t{number}"), 1, work, period));
@@ -361,7 +362,7 @@ fn the_switch_from_a_job_delays_the_next_one() {
     for (work, bound) in [(93, Some(95)), (94, None), (98, None)] {
         for kernel in ["freertos", "rtic"] {
             let tasks = vec![Task::new("only", 1, work, 100)];
-            let set = Set { tick: 100, granule: 1, tasks, ..Set::default() };
+            let set = Set { tick: 100, granule: 1.into(), tasks, ..Set::default() };
             let model = Model::of(kernel).expect("known");
             assert_eq!(bounds(&model, &set, &costs), [bound], "{kernel}, {work} cycles");
         }
@@ -376,7 +377,7 @@ fn only_a_late_end_counts() {
     let costs = costs(&[(Cost::End, 10)]);
     let responses = |work: u64| {
         let tasks = vec![Task::new("often", 2, 30, 100), Task::new("seldom", 1, work, 200)];
-        let set = Set { tick: 1, granule: 1, tasks, ..Set::default() };
+        let set = Set { tick: 1, granule: 1.into(), tasks, ..Set::default() };
         bounds(&model, &set, &costs)
     };
     // Two jobs of the other task, 40 cycles each, and its own work.
@@ -392,7 +393,13 @@ fn the_end_of_a_poll_delays_the_next_one() {
     let response = |kernel: &str, work: u64| {
         let task = Task { release: Release::Interrupt(0), ..Task::new("woken", 1, work, 1000) };
         let interrupts = vec![Interrupt { name: "irq".into(), distance: 1000, work: 5 }];
-        let set = Set { tick: 10_000, granule: 1, tasks: vec![task], interrupts, ..Set::default() };
+        let set = Set {
+            tick: 10_000,
+            granule: 1.into(),
+            tasks: vec![task],
+            interrupts,
+            ..Set::default()
+        };
         bounds(&Model::of(kernel).expect("known"), &set, &costs)[0]
     };
     for kernel in ["lilos", "embassy", "ring"] {
@@ -414,7 +421,7 @@ fn the_beginning_of_a_round_delays_what_an_interrupt_releases() {
         let woken = Task { release: Release::Interrupt(0), ..Task::new("woken", 2, 100, 10_000) };
         let interrupts = vec![Interrupt { name: "irq".into(), distance: 10_000, work: 5 }];
         let tasks = vec![woken, Task::new("clocked", 1, 300, 10_000)];
-        let set = Set { tick: 10_000, granule: 1, tasks, interrupts, ..Set::default() };
+        let set = Set { tick: 10_000, granule: 1.into(), tasks, interrupts, ..Set::default() };
         bounds(&Model::of("lilos").expect("known"), &set, &costs)[0]
     };
     // Its work, the other task's turn, the interrupt that wakes it, a tick that releases the other, and 20
@@ -437,7 +444,8 @@ fn each_woken_task_counts() {
             let mut all = vec![Task::new("clocked", 1, 100, 10_000)];
             all.extend(tasks);
             let interrupts = vec![Interrupt { name: "irq".into(), distance: 10_000, work: 5 }];
-            let set = Set { tick: 10_000, granule: 1, tasks: all, interrupts, ..Set::default() };
+            let set =
+                Set { tick: 10_000, granule: 1.into(), tasks: all, interrupts, ..Set::default() };
             bounds(&model, &set, &costs)[0]
         };
         assert_eq!(response(vec![]), Some(112), "{kernel}");
@@ -452,7 +460,7 @@ fn each_woken_task_counts() {
 fn a_late_alarm_of_a_more_urgent_task_counts() {
     let model = Model::of("rtic").expect("known");
     let tasks = vec![Task::new("often", 2, 300, 1050), Task::new("seldom", 1, 1480, 20_000)];
-    let set = Set { tick: 1, granule: 100, tasks, ..Set::default() };
+    let set = Set { tick: 1, granule: 100.into(), tasks, ..Set::default() };
     // From 1100: released at 1100, 2100 and 3200, the job ends after 1480 + 2 * 300, or a third job.
     assert_eq!(bounds(&model, &set, &Costs::zero()), [Some(400), Some(2380)]);
 }
@@ -464,7 +472,7 @@ fn a_late_alarm_of_a_less_urgent_task_counts() {
     let costs = costs(&[(Cost::Tick, 7)]);
     let response = |work: u64| {
         let tasks = vec![Task::new("urgent", 2, work, 10_000), Task::new("often", 1, 1, 1050)];
-        let set = Set { tick: 1, granule: 100, tasks, ..Set::default() };
+        let set = Set { tick: 1, granule: 100.into(), tasks, ..Set::default() };
         bounds(&Model::of("rtic").expect("known"), &set, &costs)[0]
     };
     // The timer interrupts once because it comes half round.
@@ -477,7 +485,7 @@ fn a_late_alarm_of_a_less_urgent_task_counts() {
 fn both_alarms_of_a_task_that_runs_first_count() {
     let costs = costs(&[(Cost::Tick, 7)]);
     let tasks = vec![Task::new("one", 2, 100, 10_000), Task::new("two", 1, 200, 10_000)];
-    let set = Set { tick: 1, granule: 0, tasks, ..Set::default() };
+    let set = Set { tick: 1, granule: 0.into(), tasks, ..Set::default() };
     let model = Model::of("embassy").expect("known");
     assert_eq!(bounds(&model, &set, &costs), [Some(300 + 2 * 7); 2]);
 }
@@ -497,7 +505,7 @@ fn where_alarms_release_tasks_no_bound_depends_on_a_tick() {
         for kernel in ["rtic", "embassy"] {
             let model = Model::of(kernel).expect("known");
             let at = |tick: u64| {
-                let set = Set { tick, granule: 1, tasks: tasks.clone(), ..Set::default() };
+                let set = Set { tick, granule: 1.into(), tasks: tasks.clone(), ..Set::default() };
                 bounds(&model, &set, &costs)
             };
             assert_eq!(at(1), at(20), "{kernel}: {tasks:#?}");
@@ -519,7 +527,7 @@ fn only_inheritance_costs_a_switch_to_the_holder() {
     // The longest of the sections of less urgent tasks counts.
     let tasks = vec![task("a", 3, 30, 10), task("b", 2, 40, 20), task("c", 1, 40, 25)];
     let locks = vec!["l".to_owned()];
-    let set = Set { tick: 10_000, granule: 0, tasks, locks, ..Set::default() };
+    let set = Set { tick: 10_000, granule: 0.into(), tasks, locks, ..Set::default() };
     for (kernel, response) in [("rtic", 30 + 5 + 25 + 5), ("freertos", 30 + 5 + 25 + 5 + 50)] {
         let model = Model::of(kernel).expect("known");
         assert_eq!(bounds(&model, &set, &costs)[0], Some(response), "{kernel}");
@@ -534,7 +542,7 @@ fn a_job_that_begins_with_the_next_release_loses_none() {
         let woken = Task { release: Release::Interrupt(0), ..Task::new("woken", 1, 10, 60) };
         let interrupts = vec![Interrupt { name: "irq".into(), distance: 60, work: 0 }];
         let tasks = vec![Task::new("long", 2, work, 160), woken];
-        let set = Set { tick: 1, granule: 0, tasks, interrupts, ..Set::default() };
+        let set = Set { tick: 1, granule: 0.into(), tasks, interrupts, ..Set::default() };
         bounds(&Model::of("rtic").expect("known"), &set, &Costs::zero())
     };
     assert_eq!(both(60), [Some(60), Some(70)]);
@@ -545,7 +553,8 @@ fn a_job_that_begins_with_the_next_release_loses_none() {
 #[test]
 fn one_task_can_grow_to_its_period() {
     let model = Model::of("rtic").expect("known");
-    let set = Set { granule: 0, tasks: vec![Task::new("only", 1, 100, 1000)], ..Set::default() };
+    let set =
+        Set { granule: 0.into(), tasks: vec![Task::new("only", 1, 100, 1000)], ..Set::default() };
     let factor = search::breakdown(&set, |set| model.holds(set, &Costs::zero()));
     assert_eq!(set.scaled(factor).tasks[0].work, 1000, "{factor}");
 }
@@ -557,7 +566,7 @@ fn each_half_round_of_an_alarms_timer_counts() {
     let costs = costs(&[(Cost::Tick, 7)]);
     let response = |work: u64, granule: u64| {
         let tasks = vec![Task::new("only", 1, work, 1_000_000)];
-        let set = Set { tick: 1, granule, tasks, ..Set::default() };
+        let set = Set { tick: 1, granule: granule.into(), tasks, ..Set::default() };
         bounds(&Model::of("rtic").expect("known"), &set, &costs)[0]
     };
     assert_eq!(response(327_673, 10), Some(327_680));
@@ -566,13 +575,38 @@ fn each_half_round_of_an_alarms_timer_counts() {
     assert_eq!(response(700_000, 0), Some(700_000), "a timer that never comes round");
 }
 
+/// At 12.288 MHz a microsecond is no whole number of cycles: the timer comes round earlier than after 13 cycles each,
+/// and no period is certain to be a multiple of the unit.
+#[test]
+fn a_unit_of_a_part_of_a_cycle_counts_on_the_safe_side() {
+    let granule = Granule::of(12_288_000, 1_000_000);
+    assert_eq!(granule, Granule { least: 12, most: 13 });
+    assert!(!granule.divides(13_000) && !granule.divides(12_000));
+    assert!(Granule::of(12_000_000, 1_000_000).divides(12_000));
+    let model = Model::of("rtic").expect("known");
+    let set = |period| {
+        let urgent = Task::new("urgent", 2, 10, period);
+        let tasks = vec![urgent, Task::new("slow", 1, 990, 100_000)];
+        Set { tick: 1, granule, tasks, ..Set::default() }
+    };
+    // A release 13 cycles late comes before the end of the other task: 1000 cycles, and 10 more.
+    let response = |period| bounds(&model, &set(period), &Costs::zero())[1];
+    assert_eq!([1_000, 1_012, 1_013].map(response), [Some(1_010), Some(1_010), Some(1_000)]);
+    let timer = costs(&[(Cost::Tick, 7)]);
+    let tasks = vec![Task::new("only", 1, 12 * 32_768 - 6, 1_000_000)];
+    let alone = Set { tick: 1, granule, tasks, ..Set::default() };
+    // Half a round may be as short as 393 216 cycles.
+    assert_eq!(bounds(&model, &alone, &timer)[0], Some(12 * 32_768 - 6 + 2 * 7));
+    assert_eq!(alone.clocked(5_000).granule, Granule { least: 6, most: 7 });
+}
+
 /// Tasks may grow until they and the handlers, which do not, fill the processor.
 #[test]
 fn handlers_do_not_limit_how_far_tasks_can_grow() {
     let model = Model::of("rtic").expect("known");
     let interrupts = vec![Interrupt { name: "irq".into(), distance: 1000, work: 400 }];
     let tasks = vec![Task::new("only", 1, 100, 1000)];
-    let set = Set { tick: 1000, granule: 1, tasks, interrupts, ..Set::default() };
+    let set = Set { tick: 1000, granule: 1.into(), tasks, interrupts, ..Set::default() };
     let factor = search::breakdown(&set, |set| model.holds(set, &Costs::zero()));
     let load = set.scaled(factor).utilisation_exact();
     assert!((load - 1.0).abs() < 1e-3, "{load}");

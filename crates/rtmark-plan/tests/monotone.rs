@@ -21,7 +21,7 @@ fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
         locks: draw.rand_range(0..3) as usize,
         interrupts: draw.rand_range(0..3) as usize,
     };
-    let mut set = Set { granule: 100, ..draw::set(&mut draw, &parameters) };
+    let mut set = Set { granule: 100.into(), ..draw::set(&mut draw, &parameters) };
     draw::nest(&mut draw, &mut set);
     let mut costs = Costs::zero();
     for figure in costs.known.values_mut() {

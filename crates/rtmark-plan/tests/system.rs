@@ -1,6 +1,8 @@
 //! System files: what is accepted, and what is rejected with line and key.
 
-use rtmark_plan::{Chip, EXAMPLE, Queue, Release, Set, System, SystemError, Task, Time, Work};
+use rtmark_plan::{
+    Chip, EXAMPLE, Queue, Release, Rounding, Set, System, SystemError, Task, Time, Work,
+};
 
 const CHIP: Chip = Chip { hertz: 168_000_000, clock: 168_000_000, ram: 128 * 1024 };
 
@@ -29,6 +31,15 @@ fn the_example_is_in_order() {
     // 22 ms: at most 20 between two looks, and a message may come 2 after its release.
     let log = &set.tasks[3];
     assert_eq!((set.tasks[2].sends, log.receives, log.looks, set.queues[0].items), (1, 11, 1, 12));
+    assert_eq!(set.assumptions(), [""; 0]);
+    let mut by_interrupt = set.clone();
+    by_interrupt.tasks[3].release = Release::Interrupt(0);
+    let told = by_interrupt.assumptions();
+    let interrupt = &set.interrupts[0].name;
+    assert!(
+        told.len() == 1 && told[0].contains(&format!("interrupt {interrupt} comes")),
+        "{told:?}"
+    );
 }
 
 /// The number of accumulated messages is exact: the worst moments of sending and looking reach it
@@ -70,7 +81,17 @@ fn times_have_units() {
         ("7 cycles", 7),
         ("100ns", 17),
     ] {
-        assert_eq!(Time::read(text).map(|time| time.cycles(CHIP.hertz)), Ok(cycles), "{text}");
+        let time = Time::read(text).map(|time| time.cycles(CHIP.hertz, Rounding::Nearest));
+        assert_eq!(time, Ok(cycles), "{text}");
+    }
+    // 48.96, 0.48 and 49.44 cycles at 48 MHz.
+    for (text, rounded) in
+        [("1.02 us", [48, 49, 49]), ("10 ns", [0, 0, 1]), ("1.03 us", [49, 49, 50])]
+    {
+        let time = Time::read(text).expect("a time");
+        let all = [Rounding::Down, Rounding::Nearest, Rounding::Up];
+        assert_eq!(all.map(|rounding| time.cycles(48_000_000, rounding)), rounded, "{text}");
+        assert_eq!(all.map(|rounding| Time::Cycles(7).cycles(48_000_000, rounding)), [7; 3]);
     }
     for text in ["", "ms", "1.", "1..2ms", "-1ms", "1 min", "1e3us", "99999999999s", "0x10"] {
         assert!(Time::read(text).is_err(), "{text}");

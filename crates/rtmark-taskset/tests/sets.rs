@@ -90,7 +90,7 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
     let mut compared = Compared::default();
     for number in 0..count {
         let parameters = parameters(&mut draw, &model, &bench, granule);
-        let mut set = Set { granule, ..draw::set(&mut draw, &parameters) };
+        let mut set = Set { granule: granule.into(), ..draw::set(&mut draw, &parameters) };
         let nested = if nests { draw::nest(&mut draw_nested, &mut set) } else { 0 };
         let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MAX_QUEUES);
         draw::connect(&mut draw_queues, &mut set, queues, MAX_ITEMS);
@@ -243,7 +243,7 @@ fn the_search_finds_what_all_offsets_have(
             (task.period, task.deadline) = (task.period * unit, task.deadline * unit);
         }
         if model.timer == Timer::Alarm {
-            (set.tick, set.granule) = (12_000, unit);
+            (set.tick, set.granule) = (12_000, unit.into());
         }
         let bounds = model.bounds(&set, &calibration.costs);
         let effort = SearchEffort { offsets: 150, seed: 3, cycles: 4_000_000 };
@@ -363,7 +363,7 @@ fn a_timeline_accounts_for_the_response() {
         let locks = vec!["l".to_owned(), "m".to_owned()];
         let interrupts = vec![handled];
         let tick = if kernel == "lilos" { 60_000 } else { 12_000 };
-        let set = Set { tick, granule: 48, tasks, locks, interrupts, ..Set::default() };
+        let set = Set { tick, granule: 48.into(), tasks, locks, interrupts, ..Set::default() };
         let effort = SearchEffort { offsets: 10, seed: 1, cycles: 4_000_000 };
         let found = bench.search(&set, &calibration, effort).expect("it runs").tasks;
         for (task, found) in set.tasks.iter().zip(&found) {
@@ -413,7 +413,7 @@ fn in_a_row() -> Set {
         Task { offset: 12_000, ..Task::new("b", 2, 2_000, 72_000) },
         Task::new("c", 1, 4_000, 240_000),
     ];
-    let mut set = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
+    let mut set = Set { tick: 12_000, granule: 48.into(), tasks, ..Set::default() };
     for (name, from, to) in [("ab", 0, 1), ("bc", 1, 2), ("ac", 0, 2)] {
         let items = set.accumulated(from, to);
         set.connect(Queue { name: name.into(), from, to, items }).expect("as many as gather");
@@ -460,7 +460,7 @@ fn bounds_need_message_costs() {
         let tasks =
             vec![Task::new("often", 2, 1_000, 24_000), Task::new("seldom", 1, 2_000, 240_000)];
         let tick = if kernel == "lilos" { 24_000 } else { 12_000 };
-        let without = Set { tick, granule: 48, tasks, ..Set::default() };
+        let without = Set { tick, granule: 48.into(), tasks, ..Set::default() };
         let mut set = without.clone();
         for name in ["p", "q", "r", "s"] {
             set.connect(Queue { name: name.into(), from: 0, to: 1, items: 24 }).expect("room");
@@ -491,7 +491,7 @@ fn as_many_messages_accumulate_as_are_counted() {
             Task::new("between", 2, 6 * TICK + 2_000, 420 * TICK),
             Task::new("from", 1, 3_000, 7 * TICK),
         ];
-        let mut set = Set { tick: TICK, granule: 48, tasks, ..Set::default() };
+        let mut set = Set { tick: TICK, granule: 48.into(), tasks, ..Set::default() };
         let queue = |items| Queue { name: "q".into(), from: 2, to: 0, items };
         assert_eq!(set.connect(queue(3)), Err(4));
         set.connect(queue(4)).expect("as many as gather");
@@ -532,7 +532,8 @@ fn unsupported_nesting_is_reported() {
         let calibration = bench.calibrate().expect("measured");
         let task = Task { sections: sections.to_vec(), ..Task::new("a", 1, 5_000, 24_000) };
         let locks = vec!["l".to_owned(), "m".to_owned()];
-        let set = Set { tick: 12_000, granule: 48, tasks: vec![task], locks, ..Set::default() };
+        let set =
+            Set { tick: 12_000, granule: 48.into(), tasks: vec![task], locks, ..Set::default() };
         let ran = bench.run(&set, &calibration, 100_000);
         ran.err().map(|error| error.to_string()).unwrap_or_default()
     };

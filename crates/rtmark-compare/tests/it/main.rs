@@ -201,6 +201,13 @@ fn series_that_differ_in_kind_are_incomparable_with_the_difference() {
         json!({"flags": [{"kind": "wrapped", "why": "below zero"}]}),
         &["flags: none before, wrapped after"],
     );
+    refused(json!({"span": {"counted": "awake"}}), &["span counted: all before, awake after"]);
+    let layout =
+        |number: u64| json!({"layout": number, "elf_sha256": "cc", "samples": [{"value": 100}]});
+    refused(
+        json!({"placements": [layout(0), layout(1), layout(2)]}),
+        &["placements: 1 before, 3 after"],
+    );
     let sampled = json!({"sampled": {"resolution": 1, "samples": [{"value": 1, "times": 100}]}});
     let after = series("a.b", json!([]), json!({}));
     let mut value = serde_json::to_value(after).expect("serialises");

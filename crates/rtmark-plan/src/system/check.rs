@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
-use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
+use super::{LockFile, Priority, QueueFile, Rounding, System, TaskFile, Time, Work};
+use crate::set::{Granule, Interrupt, Queue, Release, Section, Set, Task};
 
 /// The most tasks, interrupts or locks in a file.
 const MAX_ENTRIES: usize = 1_000;
@@ -293,7 +293,7 @@ impl System {
     ) -> Result<Set, SystemError> {
         let mut cycles = |of: &str, at: &Spanned<Work>| -> Result<Option<u64>, SystemError> {
             let found = match at.get_ref() {
-                Work::Time(time) => Ok(Some(time.cycles(chip.hertz))),
+                Work::Time(time) => Ok(Some(time.cycles(chip.hertz, Rounding::Up))),
                 other => measured(other),
             };
             let hint = match at.get_ref() {
@@ -312,8 +312,10 @@ impl System {
             Ok(found)
         };
         let mut set = Set {
-            tick: self.optional(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.clock / 1000),
-            granule: chip.clock.div_ceil(MICROSECONDS),
+            tick: self
+                .optional(self.tick.as_ref(), "tick", chip, Rounding::Nearest)?
+                .unwrap_or(chip.clock / 1000),
+            granule: Granule::of(chip.clock, MICROSECONDS),
             locks: self.locks.iter().map(|lock| lock.get_ref().clone()).collect(),
             ..Set::default()
         };
@@ -321,7 +323,12 @@ impl System {
             let name = interrupt.name.get_ref().clone();
             let of = format!("interrupt {name}");
             set.interrupts.push(Interrupt {
-                distance: self.positive(&interrupt.distance, &format!("distance of {of}"), chip)?,
+                distance: self.positive(
+                    &interrupt.distance,
+                    &format!("distance of {of}"),
+                    chip,
+                    Rounding::Down,
+                )?,
                 work: cycles(&of, &interrupt.work)?.unwrap_or(1),
                 name,
             });
@@ -385,14 +392,30 @@ impl System {
         })
     }
 
-    fn positive(&self, at: &Spanned<Time>, key: &str, chip: Chip) -> Result<u64, SystemError> {
-        let cycles = at.get_ref().cycles(chip.clock);
-        // The limit keeps sums of times far below the range of `u64`.
-        if cycles == 0 || cycles > 1 << 46 {
-            let problem = format!(
-                "{cycles} cycles are {}",
-                if cycles == 0 { "too short" } else { "too long" }
-            );
+    fn positive(
+        &self,
+        at: &Spanned<Time>,
+        key: &str,
+        chip: Chip,
+        rounding: Rounding,
+    ) -> Result<u64, SystemError> {
+        match self.within_limit(at, key, chip, rounding)? {
+            0 => Err(self.refuse(at, key, "0 cycles are too short", "state another time")),
+            cycles => Ok(cycles),
+        }
+    }
+
+    /// Converts a time, up to a limit that keeps sums of times far below the range of `u64`.
+    fn within_limit(
+        &self,
+        at: &Spanned<Time>,
+        key: &str,
+        chip: Chip,
+        rounding: Rounding,
+    ) -> Result<u64, SystemError> {
+        let cycles = at.get_ref().cycles(chip.clock, rounding);
+        if cycles > 1 << 46 {
+            let problem = format!("{cycles} cycles are too long");
             return Err(self.refuse(at, key, problem, "state another time"));
         }
         Ok(cycles)
@@ -403,8 +426,9 @@ impl System {
         at: Option<&Spanned<Time>>,
         key: &str,
         chip: Chip,
+        rounding: Rounding,
     ) -> Result<Option<u64>, SystemError> {
-        at.map(|at| self.positive(at, key, chip)).transpose()
+        at.map(|at| self.positive(at, key, chip, rounding)).transpose()
     }
 
     fn task(
@@ -417,7 +441,13 @@ impl System {
         let name = file.name.get_ref();
         let of = |key: &str| format!("{key} of task {name}");
         let (period, release) = match (&file.period, &file.on) {
-            (Some(period), _) => (self.positive(period, &of("period"), chip)?, Release::Clock),
+            (Some(period), _) => {
+                // Whole ticks are whole ticks, whatever part of a cycle the file's numbers miss.
+                let nearest = period.get_ref().cycles(chip.clock, Rounding::Nearest);
+                let whole = set.tick > 0 && nearest.is_multiple_of(set.tick);
+                let rounding = if whole { Rounding::Nearest } else { Rounding::Down };
+                (self.positive(period, &of("period"), chip, rounding)?, Release::Clock)
+            }
             (None, on) => {
                 let index = on
                     .as_ref()
@@ -428,10 +458,12 @@ impl System {
                 (distance, Release::Interrupt(index))
             }
         };
-        let deadline =
-            self.optional(file.deadline.as_ref(), &of("deadline"), chip)?.unwrap_or(period);
-        let zero = |time: &Option<Spanned<Time>>| {
-            time.as_ref().map_or(0, |time| time.get_ref().cycles(chip.clock)).min(1 << 46)
+        let deadline = self
+            .optional(file.deadline.as_ref(), &of("deadline"), chip, Rounding::Down)?
+            .unwrap_or(period);
+        let or_zero = |time: &Option<Spanned<Time>>, key, rounding| {
+            let cycles = time.as_ref().map(|at| self.within_limit(at, &of(key), chip, rounding));
+            cycles.transpose().map(Option::unwrap_or_default)
         };
         let lock_of = |name: &Spanned<String>| {
             set.locks.iter().position(|lock| lock == name.get_ref()).unwrap_or(0)
@@ -440,11 +472,11 @@ impl System {
         let mut outermost: u64 = 0;
         for lock in &file.lock {
             let own = Chip { clock: chip.hertz, ..chip };
-            let cycles = self.positive(&lock.length, &of("lock"), own)?;
+            let cycles = self.positive(&lock.length, &of("lock"), own, Rounding::Up)?;
             let outer = lock.inside.as_ref().and_then(|inside| {
                 file.lock.iter().find(|it| it.name.get_ref() == inside.get_ref())
             });
-            let around = outer.map(|outer| outer.length.get_ref().cycles(chip.hertz));
+            let around = outer.map(|outer| outer.length.get_ref().cycles(chip.hertz, Rounding::Up));
             if let Some(room) = around.or(work).filter(|room| cycles > *room) {
                 let problem = format!(
                     "`{}` is held for {cycles} cycles, but only {room} are available",
@@ -486,8 +518,9 @@ impl System {
             name: name.clone(),
             period,
             deadline,
-            offset: zero(&file.offset),
-            jitter: zero(&file.jitter),
+            // The kernel sets a timer for the offset, as it does for the tick.
+            offset: or_zero(&file.offset, "offset", Rounding::Nearest)?,
+            jitter: or_zero(&file.jitter, "jitter", Rounding::Up)?,
             priority,
             work: work.unwrap_or(1),
             sections,

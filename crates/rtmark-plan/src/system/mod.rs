@@ -11,7 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use check::{Chip, SystemError};
-pub use time::{Function, Time, Work};
+pub use time::{Function, Rounding, Time, Work};
 
 /// An example with every key, printed by `rtmark plan --init`.
 pub const EXAMPLE: &str = include_str!("example.toml");

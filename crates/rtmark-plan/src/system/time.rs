@@ -15,14 +15,32 @@ pub enum Time {
     Picoseconds(u64),
 }
 
+/// How a time that is no whole number of cycles is rounded. A bound stays one only if demand is rounded up, and
+/// distances and deadlines are rounded down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Work, critical sections, jitter.
+    Up,
+    /// Periods, distances, deadlines.
+    Down,
+    /// What kernels program themselves, such as the tick, and what no bound depends on.
+    Nearest,
+}
+
 impl Time {
-    /// Converts to cycles at a clock of `hertz`, rounded to the nearest.
-    pub fn cycles(self, hertz: u64) -> u64 {
+    /// Converts to cycles at a clock of `hertz`.
+    pub fn cycles(self, hertz: u64, rounding: Rounding) -> u64 {
+        const SECOND: u128 = 1_000_000_000_000;
         match self {
             Self::Cycles(cycles) => cycles,
             Self::Picoseconds(time) => {
-                let cycles = u128::from(time) * u128::from(hertz) + 500_000_000_000;
-                u64::try_from(cycles / 1_000_000_000_000).unwrap_or(u64::MAX)
+                let product = u128::from(time) * u128::from(hertz);
+                let cycles = match rounding {
+                    Rounding::Up => product.div_ceil(SECOND),
+                    Rounding::Down => product / SECOND,
+                    Rounding::Nearest => (product + SECOND / 2) / SECOND,
+                };
+                u64::try_from(cycles).unwrap_or(u64::MAX)
             }
         }
     }

@@ -6,7 +6,7 @@
 //! line of code that execution enters, and for each 64 bits of data that an instruction reads.
 
 use super::{NO_LINE, State};
-use crate::arch::armm::caches::CacheWriteEffect;
+use crate::arch::armm::caches::{CacheWriteEffect, Caches};
 use crate::arch::armm::mpu::Rights;
 use crate::memory::Place;
 
@@ -74,7 +74,7 @@ impl State {
 
     /// Returns whether the data cache, while it is on, may hold data of a memory with these attributes.
     fn caches_data(&self, rights: Rights) -> bool {
-        let caches_shared = self.system.caches.as_ref().is_some_and(|it| it.caches_shared());
+        let caches_shared = self.system.caches.as_ref().is_some_and(Caches::caches_shared);
         rights.are_cached()
             && self.lines.caches.data_is_on()
             && (!rights.are_shared() || caches_shared)

@@ -133,7 +133,13 @@ fn work_is_spread_evenly_around_sections_and_never_exceeds_what_is_stated() {
 }
 
 fn set(tasks: Vec<Task>) -> Set {
-    Set { tick: 1_000, granule: 168, tasks, locks: vec!["l".into(), "m".into()], ..Set::default() }
+    Set {
+        tick: 1_000,
+        granule: 168.into(),
+        tasks,
+        locks: vec!["l".into(), "m".into()],
+        ..Set::default()
+    }
 }
 
 fn refused(bench: &Bench, set: &Set) -> String {

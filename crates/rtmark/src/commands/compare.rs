@@ -26,7 +26,7 @@ use crate::sources::Sources;
 
 The simulator's figures are exact: every difference is real. Figures of boards and logs are
 compared by their medians, with a confidence interval and a rank test. Series whose spans, bases,
-clocks, cores, socs, timing models or settings differ are not compared.
+clocks, cores, socs, timing models, placements or settings differ are not compared.
 
 Exit codes: 3 if anything became slower, 5 if nothing did but something cannot be compared.")]
 pub struct Arguments {
@@ -45,7 +45,7 @@ pub struct Arguments {
 pub struct Shared {
     #[command(flatten)]
     pub filter: Filter,
-    /// Compare even if these differ: clock, core, soc, timing-model or settings
+    /// Compare even if these differ: clock, core, soc, timing-model, placements or settings
     #[arg(long, value_name = "WHAT", num_args = 1..)]
     across: Vec<Aspect>,
     /// Also show what did not change, and what only one of the runs has
@@ -90,6 +90,41 @@ impl Shared {
     /// Opens the store.
     pub fn open(&self, config: &Config) -> Result<Store, CliError> {
         self.store.clone().open_existing(config)
+    }
+
+    /// Returns the run that is to be judged, given the baseline.
+    ///
+    /// # Errors
+    /// When it is not all of what was to be measured, or the baseline itself: such a judgement would let through
+    /// what nobody has measured.
+    pub fn judged(
+        &self,
+        store: &Store,
+        baseline: &str,
+        reference: &str,
+        verbosity: Verbosity,
+    ) -> Result<String, CliError> {
+        let refuse = |message: String| {
+            let hint = "let a run finish, then judge it; `rtmark log` shows the runs, and `rtmark compare` compares \
+                        any two";
+            Err(CliError::new(Exit::NothingSelected, message, hint))
+        };
+        let run = run_of(store, reference, verbosity)?;
+        if let Some(newer) = shelf::newer_unfinished(store, reference, &run)? {
+            let id = shelf::short(&newer.id);
+            return refuse(format!(
+                "the newest run, {id}, is incomplete (interrupted, or still running)"
+            ));
+        }
+        if run.finished_ms.is_none() {
+            let id = shelf::short(&run.id);
+            return refuse(format!("run {id} is incomplete (interrupted, or still running)"));
+        }
+        if run_of(store, baseline, verbosity)?.id == run.id {
+            let id = shelf::short(&run.id);
+            return refuse(format!("`{baseline}` and `{reference}` are the same run, {id}"));
+        }
+        Ok(run.id)
     }
 
     /// Finds two runs and compares them.

@@ -40,3 +40,25 @@ fn patterns_that_match_nothing_are_noted() {
     let cxx = calls("_ZN2mk3addEv", cxx, "text");
     assert!(cxx.stderr.contains("the names of C++ functions are mangled"), "{cxx:#?}");
 }
+
+/// A call that a jump leaves, as longjmp does, never returns; the next one from the same place is a call of its own.
+#[test]
+fn a_call_that_was_left_by_a_jump_is_not_the_next_one() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    // movs r4, #0; again: adds r4, #1; bl mk_f; the end. mk_f: cmp r4, #3; bne again; bx lr
+    let code = [&[0x2400, 0x3401, 0xF000, 0xF806], EXIT, &[0x2C03, 0xD1F4, 0x4770]].concat();
+    let elf = Elf { code: &code, second: "mk_f", second_function: Some(20), ..Elf::default() };
+    std::fs::write(folder.join("a.elf"), elf.bytes()).expect("writable");
+    std::fs::write(folder.join("k.toml"), "name = \"k\"\ncalls = [\"mk_*\"]\n").expect("writable");
+    let told = ["calls", "a.elf", "--soc", "stm32c031", "--api", "k.toml", "--format", "json"];
+    let told = run_rtmark(folder, &told);
+    let json: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    let paid = &json["runs"][0]["paid"];
+    let called = &paid["called"];
+    assert_eq!(called.as_array().map(Vec::len), Some(1), "{paid}");
+    assert_eq!(called[0]["calls"], 1, "{paid}");
+    let most = called[0]["cycles"]["max"].as_u64().expect("cycles");
+    assert!(most < 12, "one call, and not three: {paid}");
+    assert_eq!(paid["open"], serde_json::json!([["mk_f", 2]]), "{paid}");
+}

@@ -304,16 +304,24 @@ fn comparing_a_run_with_itself_is_reported() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0", "--name", "base"]).code, 0);
     let commands = [&["compare", "latest"][..], &["gate", "--baseline", "base"]];
-    for command in commands {
-        let same = say(&tree, command);
-        assert!(same.code == 0 && same.stderr.contains("the same run"), "{same:#?}");
-    }
+    let same = say(&tree, commands[0]);
+    assert!(same.code == 0 && same.stderr.contains("the same run"), "{same:#?}");
+    // A gate that holds a run against itself is never passed.
+    say(&tree, commands[1]).assert_error(4, &["the same run", "let a run finish"]);
+    say(&tree, &["-q", "gate", "--baseline", "base"]).assert_error(4, &["the same run"]);
     // The run that was to be held against the baseline died: no gate is passed by that.
     let store = store(&tree);
     std::thread::sleep(Duration::from_millis(5));
-    store.begin("rtmark run", "0", None).expect("begun");
-    for command in commands {
-        say(&tree, command).assert_error(4, &["the same run", "let a run finish"]);
+    let died = store.begin("rtmark run", "0", None).expect("begun").id()[..8].to_owned();
+    say(&tree, commands[0]).assert_error(4, &["the same run", "let a run finish"]);
+    say(&tree, commands[1]).assert_error(4, &[&died, "is incomplete", "let a run finish"]);
+    // Not even by an earlier one, nor by what the dead one has measured when it is named.
+    assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
+    assert_eq!(say(&tree, commands[1]).code, 0);
+    std::thread::sleep(Duration::from_millis(5));
+    let died = store.begin("rtmark run", "0", None).expect("begun").id()[..8].to_owned();
+    for gate in [commands[1], &["gate", &died, "--baseline", "base"]] {
+        say(&tree, gate).assert_error(4, &[&died, "is incomplete"]);
     }
 }
 

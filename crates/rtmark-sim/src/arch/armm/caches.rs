@@ -126,7 +126,7 @@ impl Caches {
                 return CacheWriteEffect::ForgetDataIn { set, way: value >> 30 };
             }
             // The others clean lines, or concern branch prediction.
-            0xE000_EF58..=0xE000_EF78 => {}
+            0xE000_EF64..=0xE000_EF6C | 0xE000_EF78 => {}
             0xE000_EF90..=0xE000_EFA0 => {
                 let at = ((address - 0xE000_EF90) / 4) as usize;
                 self.control[at] = self.control[at] & !WRITABLE[at] | value & WRITABLE[at];

@@ -104,7 +104,7 @@ impl Rights {
         let (tex, shared, policy) = (bits >> 3 & 7, bits >> 2 & 1 == 1, bits & 3);
         let cached = match (tex, policy) {
             // Write-through, and write-back without allocation on stores.
-            (0, 2 | 3) | (4..=7, 2 | 3) => Self::CACHED,
+            (0 | 4..=7, 2 | 3) => Self::CACHED,
             (1, 3) | (4..=7, 1) => Self::CACHED.with(Self::ALLOCATES),
             _ => Self::NONE,
         };

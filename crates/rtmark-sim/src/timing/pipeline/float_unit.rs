@@ -38,7 +38,7 @@ impl FloatUnit {
     }
 
     /// Returns whether the unit takes an instruction at the clock's edge.
-    const fn accepts(&self, needs: &FloatUse) -> bool {
+    const fn accepts(self, needs: &FloatUse) -> bool {
         needs.cycles == 0 || self.left == 0 || self.left == 1 && self.late & needs.reads == 0
     }
 

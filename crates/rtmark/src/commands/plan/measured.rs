@@ -6,8 +6,8 @@ use std::path::Path;
 use rtmark_firmware::{Kernel, Target, Variant};
 use rtmark_model::{Answer, Basis, Pattern, Series, Setting, current_kernel_name};
 use rtmark_plan::{
-    Chip, Costs, Curves, Function, KernelPlan, Model, Order, Protocol, Set, Spans, System, Timer,
-    Work, search,
+    Chip, Costs, Curves, Function, KernelPlan, Model, Order, Protocol, Rounding, Set, Spans,
+    System, Timer, Work, search,
 };
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Placements, Plan, Platform, Suite, Unit};
@@ -86,7 +86,7 @@ impl Bench<'_> {
         // Which scenarios are needed does not depend on execution times, so errors in the file are
         // reported before anything is measured.
         let shape = self.set(self.hertz(), &mut |work| match work {
-            Work::Time(time) => Ok(Some(time.cycles(self.hertz()))),
+            Work::Time(time) => Ok(Some(time.cycles(self.hertz(), Rounding::Up))),
             Work::Scenario(id) => {
                 let mut all = self.found.catalogue.scenarios().iter();
                 let found = all.find(|scenario| scenario.id.as_str() == id);
@@ -121,11 +121,12 @@ impl Bench<'_> {
             let set = self.set(clock, &mut |work| match work {
                 Work::Scenario(id) => spans(id).map(|spans| Some(spans.worst)),
                 Work::Function(wanted) => Ok(functions.get(wanted).copied()),
-                Work::Time(time) => Ok(Some(time.cycles(self.hertz()))),
+                Work::Time(time) => Ok(Some(time.cycles(self.hertz(), Rounding::Up))),
             })?;
             let costs = |set: &Set| candidate.model.measured(set, &mut |scenario| spans(scenario));
             let plan = self.plan(candidate, &set, &costs)?;
-            let notes = clock_notes.get(name).cloned().unwrap_or_default();
+            let mut notes = clock_notes.get(name).cloned().unwrap_or_default();
+            notes.extend(set.assumptions());
             plans.push(KernelPlan { notes, ..plan });
         }
         Ok(plans)
@@ -282,7 +283,7 @@ impl Bench<'_> {
             return Ok(variant);
         }
         let hertz = u64::from(self.soc.soc.clock.0);
-        let cycles = tick.get_ref().cycles(hertz);
+        let cycles = tick.get_ref().cycles(hertz, Rounding::Nearest);
         if cycles == 0 {
             return Err(self
                 .system

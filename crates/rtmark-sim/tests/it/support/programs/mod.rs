@@ -259,7 +259,7 @@ pub fn machine(
     machine.poke(0, &STACK.to_le_bytes()).expect("flash");
     write_handlers(&mut machine, core);
     prepare(&mut machine, &mut random, core, rounds, contents);
-    if soc.caches.has_any() && seed % 3 > 0 {
+    if soc.caches.has_any() && !seed.is_multiple_of(3) {
         super::switch_caches_on(&mut machine);
     }
     assert!(machine.arm_interrupt(SPARE_INTERRUPT, random.word() as u8));
