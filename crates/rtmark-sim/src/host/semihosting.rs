@@ -119,11 +119,8 @@ impl State {
                 let mut read = 0;
                 for (at, byte) in (0..length).zip(rest) {
                     let Some(to) = to.map(|to| to.wrapping_add(at)) else { break };
-                    if self.bus.store(to, [*byte]).is_none() {
+                    if self.store_for_call(to, [*byte]).is_none() {
                         break;
-                    }
-                    if self.bus.code_writes.dirty {
-                        self.forget_overwritten_code(to);
                     }
                     read += 1;
                 }
@@ -143,6 +140,12 @@ impl State {
             0x10 => (self.elapsed().as_millis() / 10) as u32,
             // SYS_TIME: seconds, counted from the reset.
             0x11 => self.elapsed().as_secs() as u32,
+            // SYS_HEAPINFO: the heap's base and limit, and the stack's.
+            0x16 => {
+                let (from, to) = self.heap;
+                let block = argument(self, 0).unwrap_or(0);
+                self.store_words(block, [from, to, to, from])
+            }
             // SYS_EXIT
             0x18 => {
                 return Reply::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT)));
@@ -157,8 +160,8 @@ impl State {
             }
             // SYS_ELAPSED: core cycles as a double word.
             0x30 => {
-                let cycles = self.cycles.to_le_bytes();
-                if self.bus.store(parameter, cycles).is_some() { 0 } else { FAILURE }
+                let words = [self.cycles as u32, (self.cycles >> 32) as u32];
+                self.store_words(parameter, words)
             }
             // SYS_TICKFREQ
             0x31 => self.devices.clock_history().clock().0,
@@ -221,10 +224,7 @@ impl State {
                 let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                 let read = host.read(file, &mut bytes)?.min(bytes.len());
                 for (address, byte) in (0..).map(|at| to.wrapping_add(at)).zip(&bytes[..read]) {
-                    self.bus.store(address, [*byte])?;
-                    if self.bus.code_writes.dirty {
-                        self.forget_overwritten_code(address);
-                    }
+                    self.store_for_call(address, [*byte])?;
                 }
                 Some(length - read as u32)
             }
@@ -240,7 +240,7 @@ impl State {
                     return None;
                 }
                 for (address, byte) in (0..).map(|at| first.wrapping_add(at)).zip(name) {
-                    self.bus.store(address, [byte])?;
+                    self.store_for_call(address, [byte])?;
                 }
                 Some(0)
             }
@@ -251,6 +251,22 @@ impl State {
             }
             _ => None,
         }
+    }
+
+    /// Stores words that a call returns, and returns its result.
+    fn store_words<const N: usize>(&mut self, address: u32, words: [u32; N]) -> u32 {
+        let mut places = (0..).map(|at| address.wrapping_add(4 * at)).zip(words);
+        let stored = places.try_for_each(|(to, word)| self.store_for_call(to, word.to_le_bytes()));
+        if stored.is_some() { 0 } else { FAILURE }
+    }
+
+    /// Stores what a call returns, up to a word of it; `None` if there is no memory for it.
+    fn store_for_call<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> Option<()> {
+        self.bus.store(address, bytes)?;
+        if self.bus.code_writes.dirty {
+            self.forget_overwritten_code(address);
+        }
+        Some(())
     }
 
     fn peek_word(&self, address: u32) -> Option<u32> {

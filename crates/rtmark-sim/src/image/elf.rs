@@ -189,7 +189,25 @@ impl Image {
                 writable: program.p_flags(endian).0 & PF_W.0 != 0,
             });
         }
-        Ok(())
+        self.refuse_overlap()
+    }
+
+    /// Refuses segments of which one would replace a part of another.
+    fn refuse_overlap(&self) -> Result<(), ImageError> {
+        let mut ranges: Vec<_> = self
+            .segments
+            .iter()
+            .filter(|segment| !segment.bytes.is_empty())
+            .map(|it| (it.load_address, u64::from(it.load_address) + it.bytes.len() as u64))
+            .collect();
+        ranges.sort_unstable();
+        match ranges.windows(2).find(|pair| pair[0].1 > u64::from(pair[1].0)) {
+            Some(pair) => Err(ImageError::Damaged(format!(
+                "the segments at {:#010x} and {:#010x} overlap where they are loaded",
+                pair[0].0, pair[1].0
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn read_sections(
@@ -255,9 +273,10 @@ mod tests {
         for half in [2_u16, 40, 1, 0, 0, 0, 52, 0, 0, 0, 0, 0x500, 52, 32, headers, 40, 0, 0] {
             file.extend(half.to_le_bytes());
         }
-        for _ in 0..headers {
+        for number in 0..u32::from(headers) {
             let size = size as u32;
-            file.extend([1, 0, 0, 0, size, size, 5, 4].map(u32::to_le_bytes).concat());
+            let at = number * size;
+            file.extend([1, 0, at, at, size, size, 5, 4].map(u32::to_le_bytes).concat());
         }
         file.resize(size, 0);
         file
@@ -269,6 +288,20 @@ mod tests {
         assert_eq!(image.segments().len(), 2);
         let error = Image::from_elf(&greedy(1000, 64 * 1024)).expect_err("refused").to_string();
         assert!(error.contains("the same bytes repeatedly"), "{error}");
+    }
+
+    #[test]
+    fn segments_that_overlap_are_refused() {
+        let mut file = greedy(2, 4096);
+        // The second one's p_paddr.
+        let place = 52 + 32 + 12;
+        for (address, overlaps) in [(4096_u32, false), (4095, true), (0, true)] {
+            file[place..place + 4].copy_from_slice(&address.to_le_bytes());
+            let read = Image::from_elf(&file).map_err(|error| error.to_string());
+            let said = format!("at 0x00000000 and {address:#010x} overlap");
+            assert_eq!(read.is_err(), overlaps, "{address:#x}");
+            assert!(read.err().is_none_or(|error| error.contains(&said)), "{said}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::devices::{Console, Devices};
 use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
-use crate::soc::Soc;
+use crate::soc::{Memory, MemoryKind, Soc};
 use crate::timing::LineMemory;
 
 impl CoreState for State {
@@ -76,6 +76,7 @@ impl CoreState for State {
                 self.initial.push((address, segment.bytes.as_slice().into()));
             }
         }
+        self.heap = free_ram(&self.soc, image);
         self.rtt.expect(image);
         self.code_changed();
         self.reset()
@@ -110,6 +111,8 @@ impl CoreState for State {
         self.predictor.clear();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.watches.masking.reset();
+        self.watches.forget_counts();
+        self.features_offset = 0;
         self.sleeping = None;
         self.scheduled.clear();
         self.arrivals.clear();
@@ -299,4 +302,15 @@ impl State {
         let condition = here.then_some(self.cpu.it >> 4);
         Some(Disassembly::of(self.soc().core, address & !1, first, second, condition))
     }
+}
+
+/// Returns where the first RAM is free behind an image, and where it ends.
+fn free_ram(soc: &Soc, image: &Image) -> (u32, u32) {
+    let is_ram = |memory: &&Memory| memory.kind == MemoryKind::Ram;
+    let Some(ram) = soc.memories.iter().find(is_ram) else { return (0, 0) };
+    let ends =
+        image.segments().iter().map(|segment| segment.address.wrapping_add(segment.memory_size));
+    let inside = ends.filter(|end| end.wrapping_sub(ram.base) <= ram.size);
+    let end = inside.max().unwrap_or(ram.base);
+    (end.next_multiple_of(8), ram.base + ram.size)
 }

@@ -117,6 +117,8 @@ pub struct State {
     pub console: Console,
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
+    /// The RAM that semihosting tells a C library to use for heap and stack: from the image's end to the end.
+    pub heap: (u32, u32),
     /// How far the program has read the semihosting features file.
     pub features_offset: u32,
     pub watches: Watches,
@@ -192,6 +194,7 @@ impl State {
             console: Console::default(),
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),
+            heap: (0, 0),
             features_offset: 0,
             watches: Watches::default(),
             devices: Devices::new(soc),

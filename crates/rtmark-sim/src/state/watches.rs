@@ -97,6 +97,11 @@ impl Watches {
         WatchId(self.wanted.len() as u32 - 1)
     }
 
+    /// Begins to count anew, and keeps what is watched and what has been hit.
+    pub const fn forget_counts(&mut self) {
+        (self.ticks, self.interrupts, self.taken, self.left) = (0, 0, 0, 0);
+    }
+
     /// Returns every watched address, in ascending order.
     pub fn addresses(&self) -> Vec<u32> {
         let mut addresses: Vec<_> = self

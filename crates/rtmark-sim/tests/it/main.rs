@@ -37,6 +37,7 @@ mod riscv_modes;
 mod robustness;
 mod rom;
 mod rv32;
+mod semihosting;
 mod sleep;
 mod stm32_timers;
 mod support;

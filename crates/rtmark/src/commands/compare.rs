@@ -98,7 +98,6 @@ impl Shared {
     /// When it is not all of what was to be measured, or the baseline itself: such a judgement would let through
     /// what nobody has measured.
     pub fn judged(
-        &self,
         store: &Store,
         baseline: &str,
         reference: &str,

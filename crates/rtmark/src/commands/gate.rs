@@ -50,7 +50,7 @@ impl Arguments {
         let budget = self.budget.as_deref().or(config.gate.budget.as_deref());
         let policy = budget.map_or_else(|| Ok(Policy::default()), read)?;
         let store = self.shared.open(&config)?;
-        let judged = self.shared.judged(&store, &baseline, &self.run, verbosity)?;
+        let judged = Shared::judged(&store, &baseline, &self.run, verbosity)?;
         let compared = self.shared.compare(&store, &config, &baseline, &judged, verbosity)?;
         let found = gate(&compared.comparison, &policy);
         self.shared.show(&compared, Some(&found))?;

@@ -146,8 +146,9 @@ impl NrfUarte {
 
     fn frame(&self, ratio: ClockRatio) -> u64 {
         let bits = 10 + u64::from(self.configuration & PARITY != 0);
-        let rate = (u64::from(self.baud) * BAUD_UNIT) >> 32;
-        bits * u64::from(ratio.core.0) / rate.max(1)
+        // Whole periods of 16 MHz a bit: the actual rates that the manual lists are those.
+        let periods = (1 << 32) / u64::from(self.baud).max(1);
+        bits * periods.max(1) * u64::from(ratio.core.0) / BAUD_UNIT
     }
 
     const fn has_dma(&self) -> bool {
@@ -406,5 +407,29 @@ impl DeviceModel for NrfUarte {
 impl ReceivesBytes for NrfUarte {
     fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_units::Hertz;
+
+    /// The actual rates that the manuals list beside the values of BAUDRATE (nRF52840 PS, UARTE, BAUDRATE).
+    #[test]
+    fn bytes_take_the_manuals_actual_rates() {
+        for (baud, rate) in [
+            (0x0027_5000, 9_598),
+            (0x009D_0000, 38_369),
+            (0x00EB_0000, 57_554),
+            (0x01D6_0000, 115_108),
+            (0x03B0_0000, 231_884),
+            (0x0F00_0000, 941_176),
+            (0x1000_0000, 1_000_000),
+        ] {
+            let uart = NrfUarte { baud, ..NrfUarte::default() };
+            let frame = uart.frame(ClockRatio::undivided(Hertz(16_000_000)));
+            assert_eq!((160_000_000 + frame / 2) / frame, rate, "{baud:#x}");
+        }
     }
 }

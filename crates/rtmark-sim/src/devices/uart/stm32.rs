@@ -20,6 +20,11 @@ const TX_ENABLE: u32 = 1 << 3;
 const RX_ENABLE: u32 = 1 << 2;
 const NINE_BITS: u32 = 1 << 12;
 const OVERSAMPLING_8: u32 = 1 << 15;
+/// CR1, without a model: an interrupt when the line falls idle, and in the second layout one after a time without bytes.
+const IDLE_INTERRUPT: u32 = 1 << 4;
+const TIMEOUT_INTERRUPT: u32 = 1 << 26;
+/// CR3, without a model: requests to the DMA controller.
+const DMA_REQUESTS: u32 = 0b11 << 6;
 /// CR1 of the second layout only.
 const SEVEN_BITS: u32 = 1 << 28;
 const FIFO_ENABLE: u32 = 1 << 29;
@@ -221,6 +226,13 @@ impl DeviceModel for Stm32 {
             Name::Control(at) => {
                 let starts = at == 0 && value & TX_ENABLE & !self.control[0] != 0;
                 self.control[at] = self.control[at] & !mask | value;
+                let without_model = match at {
+                    0 if self.layout == Layout::V2 => IDLE_INTERRUPT | TIMEOUT_INTERRUPT,
+                    0 => IDLE_INTERRUPT,
+                    2 => DMA_REQUESTS,
+                    _ => 0,
+                };
+                env.effects.without_model |= value & without_model != 0;
                 // Enabling the transmitter sends an idle frame, after which TC is set.
                 self.complete_cleared &= !starts;
                 self.enable_receiver(env);

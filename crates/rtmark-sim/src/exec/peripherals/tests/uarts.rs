@@ -162,3 +162,25 @@ fn reset_preserves_the_serial_line_and_unknown_uarts_are_rejected() {
     let UnknownUart { soc, uarts, .. } = &error;
     assert!(soc == "stm32f405" && uarts.contains("USART2"), "{error}");
 }
+
+#[test]
+fn what_stm32_uarts_have_no_model_for_is_reported() {
+    let (f405, h743) = (0x4000_4400, 0x4000_4800);
+    let cases: &[(Rig, u32, u32, bool)] = &[
+        (machine!("stm32f405"), f405 + 0xC, 0x202C, false),
+        (machine!("stm32f405"), f405 + 0xC, 1 << 4, true),
+        (machine!("stm32f405"), f405 + 0x14, 1, false),
+        (machine!("stm32f405"), f405 + 0x14, 1 << 6, true),
+        (machine!("stm32f405"), f405 + 0x14, 1 << 7, true),
+        (machine!("stm32h743"), h743, 1 << 4, true),
+        (machine!("stm32h743"), h743, 1 << 26, true),
+        (machine!("stm32h743"), h743 + 8, 1 << 6, true),
+    ];
+    for (rig, register, value, is_reported) in cases {
+        let mut rig = Rig(rig.0.clone());
+        rig.write(*register, *value);
+        let told: Vec<u32> = rig.0.unmodelled().map(|it| it.address).collect();
+        let expected: &[u32] = if *is_reported { &[*register] } else { &[] };
+        assert_eq!(told, expected, "{register:#x} {value:#x}");
+    }
+}
