@@ -304,13 +304,17 @@ impl State {
     }
 }
 
-/// Returns where the first RAM is free behind an image, and where it ends.
+/// Returns where the RAM of an image's data is free behind them, and where it ends; of an image without data, the soc's
+/// memory named RAM.
 fn free_ram(soc: &Soc, image: &Image) -> (u32, u32) {
-    let is_ram = |memory: &&Memory| memory.kind == MemoryKind::Ram;
-    let Some(ram) = soc.memories.iter().find(is_ram) else { return (0, 0) };
-    let ends =
-        image.segments().iter().map(|segment| segment.address.wrapping_add(segment.memory_size));
-    let inside = ends.filter(|end| end.wrapping_sub(ram.base) <= ram.size);
-    let end = inside.max().unwrap_or(ram.base);
+    let data = image.segments().iter().find(|segment| segment.writable);
+    let is_it = |memory: &&Memory| match data {
+        Some(data) => memory.range().contains(&u64::from(data.address)),
+        None => memory.name == "RAM",
+    };
+    let mut rams = soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram);
+    let Some(ram) = rams.find(is_it) else { return (0, 0) };
+    let ends = image.segments().iter().map(|it| it.address.wrapping_add(it.memory_size));
+    let end = ends.filter(|end| end.wrapping_sub(ram.base) <= ram.size).max().unwrap_or(ram.base);
     (end.next_multiple_of(8), ram.base + ram.size)
 }
