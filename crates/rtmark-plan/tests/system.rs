@@ -1,7 +1,7 @@
 //! System files: what is accepted, and what is rejected with line and key.
 
 use rtmark_plan::{
-    Chip, EXAMPLE, Queue, Release, Rounding, Set, System, SystemError, Task, Time, Work,
+    Chip, EXAMPLE, Granule, Queue, Release, Rounding, Set, System, SystemError, Task, Time, Work,
 };
 
 const CHIP: Chip = Chip { hertz: 168_000_000, clock: 168_000_000, ram: 128 * 1024 };
@@ -227,4 +227,17 @@ fn no_text_makes_it_panic() {
     for text in ["", "\u{0}", "task = 4", "[[task]]\nname = []", "work = {"] {
         assert!(set(text).is_err());
     }
+}
+
+/// A unit that is no whole number of cycles lies between two: no time is certain to be a multiple of it.
+#[test]
+fn units_of_timers_may_be_parts_of_cycles() {
+    let granule = Granule::of(12_288_000, 1_000_000);
+    assert_eq!(granule, Granule { least: 12, most: 13 });
+    assert!(!granule.divides(13_000) && !granule.divides(12_000));
+    let whole = Granule::of(12_000_000, 1_000_000);
+    assert!(whole == 12.into() && whole.divides(12_000) && !whole.divides(12_001));
+    assert!(Granule::default().divides(1), "timers set to the cycle");
+    let set = Set { granule, ..Set::default() };
+    assert_eq!(set.clocked(5_000).granule, Granule { least: 6, most: 7 });
 }

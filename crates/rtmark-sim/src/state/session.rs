@@ -62,6 +62,7 @@ impl Session {
         for (address, bytes) in &self.initial {
             bus.program(*address, bytes);
         }
+        self.watches.forget_counts();
         self.ended = None;
         self.handlers.clear();
         self.entered = None;

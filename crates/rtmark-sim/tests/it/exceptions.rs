@@ -438,3 +438,15 @@ fn rettobase_is_set_only_in_handlers() {
         assert_eq!(told, [0, RETTOBASE | 0xB, 3], "{core}");
     }
 }
+
+#[test]
+fn a_reset_counts_exceptions_from_zero_again() {
+    let mut firmware = Firmware::new();
+    firmware.store(SYST_RVR, 99).store(SYST_CVR, 0).store(SYST_CSR, 7).forever();
+    firmware.handler(15).op(&[BX_LR]);
+    let mut running = firmware.on(CoreKind::CortexM4);
+    running.run(1000);
+    assert!(running.machine.overhead().exceptions > 0);
+    running.machine.reset().expect("it starts again");
+    assert_eq!(running.machine.overhead().exceptions, 0);
+}
