@@ -257,6 +257,9 @@ pub enum ImageError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A UF2 file in order, with contents that cannot be loaded.
+    #[error("a UF2 file with {0}")]
+    Uf2Contents(String),
     /// A block of a UF2 file is wrong.
     #[error("a damaged or truncated UF2 file: block at offset {offset:#x}: {problem}")]
     Uf2 {

@@ -89,11 +89,13 @@ impl Image {
         let names = families.keys().map(|id| format!("{id:#010x}")).collect::<Vec<_>>().join(", ");
         let Some((id, family)) = families.pop_first() else { return Err(ImageError::Empty) };
         if !families.is_empty() {
-            let problem = format!("it contains programs for several families of chips: {names}");
-            return Err(ImageError::Damaged(problem));
+            let problem = format!("programs for several families of chips: {names}");
+            return Err(ImageError::Uf2Contents(problem));
         }
         if id == RP2350_RISCV {
-            return Err(ImageError::OtherMachine("RP2350's RISC-V cores".to_owned()));
+            let problem =
+                "a program for RP2350's RISC-V cores, which is read from its ELF file only";
+            return Err(ImageError::Uf2Contents(problem.to_owned()));
         }
         if family.blocks != family.announced {
             let problem =

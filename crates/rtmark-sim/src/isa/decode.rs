@@ -2,7 +2,8 @@
 //!
 //! Decoding resolves everything that depends only on the address and the encoding: branch targets and
 //! literal addresses become absolute, modified immediates are expanded, and an operand that is the program
-//! counter becomes a constant. So execution never reads register 15.
+//! counter becomes a constant. So execution does not read register 15, except where that is UNPREDICTABLE (BX PC
+//! branches to 0).
 
 use super::encodings::{Encoding, NARROW, WIDE};
 use super::form::{Form, Isa};

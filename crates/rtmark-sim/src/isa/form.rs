@@ -63,7 +63,7 @@ pub enum Form {
     Target,
     /// An aligned program-counter-relative address, added.
     PcRelative,
-    /// 32-bit loads and stores with a 12-bit offset, added or subtracted.
+    /// 32-bit ADR with a 12-bit offset, added or subtracted.
     PcRelativeAdd,
     PcRelativeSub,
     /// Relative branches of each shape.
