@@ -28,13 +28,18 @@ impl State {
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
         if self.lines[place.memory].is_behind_core() {
-            at.slow_path(self, |machine| machine.wait_for_load(place));
-            return;
+            return self.wait_behind_caches(at, place);
         }
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
             at.slow_path(self, |machine| machine.wait_at(place, waits));
         }
+    }
+
+    /// The same where the core's caches decide, which ask what is executing.
+    #[inline(never)]
+    fn wait_behind_caches(&mut self, at: &mut Cursor<'_>, place: Place) {
+        at.slow_path(self, |machine| machine.wait_for_load(place));
     }
 
     /// The instruction stays in the execute stage for longer than usual.

@@ -194,20 +194,22 @@ impl Image {
 
     /// Refuses segments of which one would replace a part of another.
     fn refuse_overlap(&self) -> Result<(), ImageError> {
-        let mut ranges: Vec<_> = self
-            .segments
-            .iter()
-            .filter(|segment| !segment.bytes.is_empty())
-            .map(|it| (it.load_address, u64::from(it.load_address) + it.bytes.len() as u64))
-            .collect();
-        ranges.sort_unstable();
-        match ranges.windows(2).find(|pair| pair[0].1 > u64::from(pair[1].0)) {
-            Some(pair) => Err(ImageError::Damaged(format!(
-                "the segments at {:#010x} and {:#010x} overlap where they are loaded",
-                pair[0].0, pair[1].0
-            ))),
-            None => Ok(()),
+        let loaded = || self.segments.iter().filter(|segment| !segment.bytes.is_empty());
+        let mut begins: Vec<u32> = loaded().map(|segment| segment.load_address).collect();
+        begins.sort_unstable();
+        for segment in loaded() {
+            let begin = segment.load_address;
+            let end = u64::from(begin) + segment.bytes.len() as u64;
+            let at = begins.partition_point(|other| *other < begin);
+            // Behind its own beginning comes the next one's, perhaps the same.
+            let next = begins.get(at + 1).filter(|next| u64::from(**next) < end);
+            if let Some(next) = next {
+                return Err(ImageError::Damaged(format!(
+                    "the segments at {begin:#010x} and {next:#010x} overlap where they are loaded"
+                )));
+            }
         }
+        Ok(())
     }
 
     fn read_sections(

@@ -118,7 +118,7 @@ fn a_browser_shows_the_same_cycles_and_moments() {
 /// chip's file.
 fn assert_small(folder: &std::path::Path) {
     const LIMIT: u64 = 3 << 20;
-    const IMAGE: u64 = 160 << 10;
+    const IMAGE: u64 = 136 << 10;
     let is_loaded = |name: &str| {
         let page = ["js", "css", "json"].iter().any(|end| name.ends_with(&format!(".{end}")));
         page || ["index.html", "rtmark-jumps.wasm"].contains(&name)
