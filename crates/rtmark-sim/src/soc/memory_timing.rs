@@ -50,6 +50,9 @@ impl Default for MemoryTiming {
     }
 }
 
+/// Bytes of a line of a Cortex-M7's caches (DDI 0489, 5).
+pub const CACHE_LINE_BYTES: u32 = 32;
+
 /// The sizes of a Cortex-M7's caches; 0: there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

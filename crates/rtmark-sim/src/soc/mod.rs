@@ -25,7 +25,7 @@ pub use clock_tree::{
     ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree,
 };
 pub use core_kind::{CoreKind, FIRST_PRIVATE};
-pub use memory_timing::{CacheSizes, MemoryTiming};
+pub use memory_timing::{CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
     PeripheralRegister, Pins, Program, Routes, Scale, SlowRead,

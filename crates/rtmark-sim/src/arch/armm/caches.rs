@@ -4,14 +4,12 @@
 //! what was stored last. So of all maintenance operations, those that invalidate lines have an effect, which is
 //! on timing, and those that only clean them have none.
 
-use crate::soc::{CacheSizes, Soc};
+use crate::soc::{CACHE_LINE_BYTES, CacheSizes, Soc};
 
 /// CCR bits: the data cache, the instruction cache and branch prediction are enabled.
 pub const CCR_DC: u32 = 1 << 16;
 pub const CCR_IC: u32 = 1 << 17;
 pub const CCR_BP: u32 = 1 << 18;
-
-const LINE_BYTES: u32 = 32;
 
 /// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +105,7 @@ impl Caches {
         if bytes == 0 {
             return 0;
         }
-        let sets = bytes / LINE_BYTES / ways;
+        let sets = bytes / CACHE_LINE_BYTES / ways;
         0xF000_0000 | (sets - 1) << 13 | (ways - 1) << 3 | 1
     }
 

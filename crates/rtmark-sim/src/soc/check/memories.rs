@@ -3,16 +3,15 @@
 use std::ops::RangeInclusive;
 
 use super::{Checked, KeyStep, refuse};
-use crate::soc::{CacheSizes, CoreKind, Memory, MemoryTiming, Soc};
+use crate::soc::{CACHE_LINE_BYTES, CacheSizes, CoreKind, Memory, MemoryTiming, Soc};
 
 /// The maximum wait states of a memory behind a cache beside a RISC-V core. Both of the core's ports reach
 /// the memory through that cache, so a transfer may additionally wait as long for the other port's
 /// transfer, and the sum is counted in eight bits.
 const MAX_CACHED_WAITS: u8 = 126;
 
-/// The sizes of a Cortex-M7's caches, and of their lines, in bytes.
+/// The sizes of a Cortex-M7's caches in bytes.
 const CACHE_BYTES: RangeInclusive<u32> = 0x1000..=0x1_0000;
-const CACHE_LINE_BYTES: u16 = 32;
 
 impl Soc {
     /// Refuses timing that has no model beside a RISC-V core.
@@ -76,7 +75,7 @@ impl Soc {
                 format!("memory {name}: prefetch is not modelled behind a Cortex-M7's caches"),
             );
         }
-        if memory.timing.line_bytes != CACHE_LINE_BYTES {
+        if u32::from(memory.timing.line_bytes) != CACHE_LINE_BYTES {
             return refuse(
                 &timing("line_bytes"),
                 format!(

@@ -5,8 +5,8 @@
 //! from the memory itself, so what is out of date on a chip is not so here.
 
 use super::cache::SetCache;
+use crate::soc::CACHE_LINE_BYTES;
 
-const LINE_BYTES: u32 = 32;
 /// What the bus brings at once.
 const BEAT_BYTES: u32 = 8;
 const INSTRUCTION_WAYS: u16 = 2;
@@ -30,7 +30,7 @@ struct CoreCache {
 
 impl CoreCache {
     fn new(bytes: u32, ways: u16) -> Self {
-        let lines = (bytes / LINE_BYTES) as u16;
+        let lines = (bytes / CACHE_LINE_BYTES) as u16;
         Self { lines: (lines > 0).then(|| SetCache::new(lines, ways)), is_on: false }
     }
 
@@ -47,7 +47,7 @@ impl CoreCache {
 }
 
 const fn line(address: u32) -> u32 {
-    address / LINE_BYTES
+    address / CACHE_LINE_BYTES
 }
 
 impl CoreCaches {
@@ -137,7 +137,7 @@ mod tests {
 
     /// An address in set 0.
     const fn at(line: u32) -> u32 {
-        0x2400_0004 + line * 4 * LINE_BYTES
+        0x2400_0004 + line * 4 * CACHE_LINE_BYTES
     }
 
     #[test]
