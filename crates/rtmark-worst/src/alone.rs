@@ -29,11 +29,13 @@ pub fn search_piece(path: &Path, piece: Piece, scale: Scale) -> Findings {
 
 /// Returns the machine of a piece, and the window of its points for one of two interrupts. Points that
 /// the piece's first boundary has passed, or that are noticed before it, belong to the preceding piece.
+/// A core that sleeps for ever has no boundary in the piece.
 pub fn from_boundary(piece: Piece, which: usize) -> (Machine, Window) {
     let mut machine = piece.machine;
     machine.settle();
-    let window = Window { from: machine.cycles().0.max(piece.noticed[which]), to: piece.window.to };
-    (machine, window)
+    let Window { from, to } = piece.window;
+    let from = machine.cycles().0.max(piece.noticed[which]).max(from);
+    (machine, Window { from, to })
 }
 
 impl Visitor for SingleVisitor<'_> {

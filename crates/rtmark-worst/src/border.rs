@@ -80,13 +80,17 @@ fn noticed(machine: &mut Machine, interrupt: Irq) -> u64 {
     last
 }
 
-/// Advances to the first boundary at or after a cycle, and records the last point at which instructions
-/// begun before that boundary may notice each of the interrupts. Returns whether there is such a
-/// boundary.
+/// Advances to the first boundary at or after a cycle, or to where the core sleeps for ever, and records
+/// the last point at which instructions begun before that boundary may notice each of the interrupts.
+/// Returns whether there is such a boundary.
 pub fn reach(machine: &mut Machine, cycle: u64, interrupts: [Irq; 2], last: &mut [u64; 2]) -> bool {
     let near = cycle.saturating_sub(BEFORE);
-    if machine.cycles().0 < near && machine.run(Cycles(near)) != Stop::Limit {
-        return false;
+    if machine.cycles().0 < near {
+        match machine.run(Cycles(near)) {
+            Stop::Limit => {}
+            Stop::Asleep => return true,
+            _ => return false,
+        }
     }
     loop {
         machine.settle();
@@ -97,8 +101,10 @@ pub fn reach(machine: &mut Machine, cycle: u64, interrupts: [Irq; 2], last: &mut
             *last = noticed(machine, interrupt).max(*last);
         }
         let until = if machine.is_asleep() { cycle } else { u64::MAX };
-        if machine.advance(Cycles(until)).is_err() {
-            return false;
+        match machine.advance(Cycles(until)) {
+            Ok(_) => {}
+            Err(Stop::Asleep) => return true,
+            Err(_) => return false,
         }
     }
 }

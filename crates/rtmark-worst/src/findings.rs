@@ -341,12 +341,16 @@ impl Findings {
             }
             found.case(pc, Case::new(latency(at, from), from));
         }
-        if let Some(delay) = outcome.delay {
-            let found = self.aspects.entry(Aspect::Delay).or_default();
-            for point in from..=to {
-                found.count(delay, 1, scale.slice(point));
+        let Some(delay) = outcome.delay else { return };
+        let found = self.aspects.entry(Aspect::Delay).or_default();
+        match delay {
+            Ok(delay) => {
+                for point in from..=to {
+                    found.count(delay, 1, scale.slice(point));
+                }
+                found.case(pc, Case::new(delay, from));
             }
-            found.case(pc, Case::new(delay, from));
+            Err(why) => found.miss(from, points, Some(why)),
         }
     }
 

@@ -84,8 +84,9 @@ pub struct Outcome {
     pub woken: Option<u64>,
     /// The interrupted instruction, about to execute again.
     pub resumed: Option<u64>,
-    /// Not a time, but how much later the span ends than without the interrupt.
-    pub delay: Option<i64>,
+    /// Not a time, but how much later the span ends than without the interrupt, or why that is unknown;
+    /// `None` if there is no span, or if that was not asked for.
+    pub delay: Option<Result<i64, Unserved>>,
     /// How the program ended, if that was asked for.
     pub verdict: Option<Verdict>,
     /// Why the handler was not entered, if it was not.
@@ -169,7 +170,7 @@ fn run_until_resumed(copy: &mut Machine, back: Interrupted, until: Cycles) -> Op
 const FIRST_LOOK: u64 = 256;
 
 /// Runs on until the woken task runs and a span has ended, as far as they are requested.
-fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) {
+fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) -> Stop {
     let question = path.question();
     let mut look = FIRST_LOOK;
     loop {
@@ -179,10 +180,13 @@ fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) 
         let woken = question.woken.is_none() || has(&|watch| Some(watch) == path.woken_watch());
         let ended = question.ends.is_empty() || has(&|watch| path.ends_span(watch));
         let to = Cycles(copy.cycles().0.saturating_add(look).min(until.0));
-        if (woken && ended) || copy.cycles() >= until || copy.run(to) != Stop::Limit {
-            return;
+        if (woken && ended) || copy.cycles() >= until {
+            return Stop::Limit;
         }
-        look *= 2;
+        match copy.run(to) {
+            Stop::Limit => look *= 2,
+            stop => return stop,
+        }
     }
 }
 
@@ -197,10 +201,12 @@ pub fn follow(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
 
 fn pend_and_run(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
     machine.take_hits();
+    // The core sees the interrupt later than it becomes pending, and spans may have ended by then.
+    let passed = at.max(machine.cycles().0).saturating_sub(1);
     machine.pend_interrupt(path.question().interrupt, Cycles(at));
-    if path.question().reach == Reach::Check {
+    if let Reach::Check { ended } = path.question().reach {
         // Runs to the end of the program: the run without the interrupt shows how long that takes.
-        let until = path.ended().max(at).saturating_add(path.question().patience);
+        let until = ended.max(at).saturating_add(path.question().patience);
         let stop = machine.run(Cycles(until));
         path.check_machine(machine);
         let entered = path.served(machine, at);
@@ -225,8 +231,14 @@ fn pend_and_run(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
         path.check_machine(machine);
         return Outcome { entered: Some(since), ..Outcome::default() };
     }
+    // The span in progress when the handler was entered: before that, the run was as usual.
+    let before = machine.hits().iter().rev().filter(|hit| path.ends_span(hit.watch));
+    let before = before.map(|hit| hit.cycle.0).find(|&end| end < since);
+    let usual = path.end_after(before.unwrap_or(passed));
     let resumed = entry.back.and_then(|back| run_until_resumed(machine, back, until));
-    wait_for_watches(path, machine, since, until);
+    let end = usual.and_then(Result::ok).unwrap_or(at);
+    let until = Cycles(end.max(at).saturating_add(path.question().patience));
+    let stop = wait_for_watches(path, machine, since, until);
     path.check_machine(machine);
     let hits = machine.take_hits();
     let when = |wanted: &dyn Fn(WatchId) -> bool| {
@@ -234,17 +246,18 @@ fn pend_and_run(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
         hits.map(|hit| hit.cycle.0).collect::<Vec<_>>()
     };
     let first = |cycles: Vec<u64>| cycles.into_iter().find(|&cycle| cycle >= since);
-    let ends = when(&|watch| path.ends_span(watch));
-    // The span in progress when the handler was entered: before that, the run was as usual.
-    let before = ends.iter().rfind(|&&end| end < since).copied();
-    let usual = path.end_after(before.unwrap_or(at.saturating_sub(1)));
-    let ended = first(ends);
+    let ended = first(when(&|watch| path.ends_span(watch)));
+    let delay = |usual: u64| match ended {
+        Some(ended) => Ok(ended.cast_signed() - usual.cast_signed()),
+        None if stop == Stop::Limit => Err(Unserved::Late),
+        None => Err(Unserved::Ended(None)),
+    };
     Outcome {
         entered: Some(since),
         woken: first(when(&|watch| Some(watch) == path.woken_watch())),
         resumed,
         verdict: None,
         unserved: None,
-        delay: ended.zip(usual).map(|(ended, usual)| ended.cast_signed() - usual.cast_signed()),
+        delay: usual.map(|usual| usual.and_then(delay)),
     }
 }

@@ -23,12 +23,19 @@ pub struct Stretches {
     pub longest: BlockedInterval<Vec<(Blocker, u64)>>,
     /// The number of such stretches.
     pub count: u64,
+    /// Whether the interrupt was still held back where the run ended or was given up, which is then the
+    /// end of the stretch.
+    pub is_open: bool,
 }
 
 impl Stretches {
     const fn begin(began: u64, from: u32) -> Self {
         let longest = BlockedInterval { by: Vec::new(), from, to: from, cycles: 0, began };
-        Self { longest, count: 1 }
+        Self { longest, count: 1, is_open: false }
+    }
+
+    const fn ends(&self) -> Ends {
+        (self.longest.from, self.longest.to, self.is_open)
     }
 
     fn add(&mut self, blocker: Blocker, cycles: u64) {
@@ -67,9 +74,12 @@ fn sorted<'a>(stretches: impl Iterator<Item = &'a Stretches>) -> Vec<&'a Stretch
 /// All stretches found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldBack {
-    whole: BTreeMap<(u32, u32), Stretches>,
-    alone: BTreeMap<(Blocker, u32, u32), Stretches>,
+    whole: BTreeMap<Ends, Stretches>,
+    alone: BTreeMap<(Blocker, Ends), Stretches>,
 }
+
+/// The ends of a stretch, and whether it was still open at the second one.
+type Ends = (u32, u32, bool);
 
 /// Adds stretches to those with the same ends.
 fn add<K: Ord>(known: &mut BTreeMap<K, Stretches>, key: K, more: Stretches) {
@@ -83,14 +93,12 @@ fn add<K: Ord>(known: &mut BTreeMap<K, Stretches>, key: K, more: Stretches) {
 
 impl HeldBack {
     fn add_whole(&mut self, stretches: Stretches) {
-        let BlockedInterval { from, to, .. } = stretches.longest;
-        add(&mut self.whole, (from, to), stretches);
+        add(&mut self.whole, stretches.ends(), stretches);
     }
 
     fn add_alone(&mut self, stretches: Stretches) {
-        let BlockedInterval { ref by, from, to, .. } = stretches.longest;
-        if let Some(&(blocker, _)) = by.first() {
-            add(&mut self.alone, (blocker, from, to), stretches);
+        if let Some(&(blocker, _)) = stretches.longest.by.first() {
+            add(&mut self.alone, (blocker, stretches.ends()), stretches);
         }
     }
 
@@ -169,16 +177,8 @@ impl BlockerTracker {
         if before == blocker {
             return;
         }
-        if let Some(part) = self.part.take() {
-            self.end(part, now, pc);
-        }
-        let Some(blocker) = blocker else {
-            if let Some(mut whole) = self.whole.take() {
-                whole.longest.to = pc;
-                self.found.add_whole(whole);
-            }
-            return;
-        };
+        self.end_part(now, pc, false);
+        let Some(blocker) = blocker else { return self.end_whole(pc, false) };
         let is_ours = owner == PieceOwner::Current;
         if is_ours && before.is_none() {
             self.whole = Some(Stretches::begin(now, pc));
@@ -188,14 +188,30 @@ impl BlockerTracker {
         }
     }
 
-    fn end(&mut self, part: ActiveBlocker, now: u64, pc: u32) {
+    /// Ends at the last boundary of the run. What holds the interrupt back there does so to the end.
+    pub(crate) fn end(&mut self, now: u64, pc: u32) {
+        self.end_part(now, pc, true);
+        self.end_whole(pc, true);
+    }
+
+    fn end_part(&mut self, now: u64, pc: u32, is_open: bool) {
+        let Some(part) = self.part.take() else { return };
         let cycles = (now - part.began).saturating_sub(part.asleep);
         if let Some(whole) = &mut self.whole {
             whole.add(part.blocker, cycles);
         }
         if part.is_ours {
             let alone = Stretches::begin(part.began, part.from);
-            self.found.add_alone(alone.with_blocker(part.blocker, cycles, pc));
+            let mut alone = alone.with_blocker(part.blocker, cycles, pc);
+            alone.is_open = is_open;
+            self.found.add_alone(alone);
+        }
+    }
+
+    fn end_whole(&mut self, pc: u32, is_open: bool) {
+        if let Some(mut whole) = self.whole.take() {
+            (whole.longest.to, whole.is_open) = (pc, is_open);
+            self.found.add_whole(whole);
         }
     }
 

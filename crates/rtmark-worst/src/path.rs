@@ -9,6 +9,7 @@ use rtmark_sim::{Cycles, Hit, InternalError, Irq, Machine, Register, Stop, Watch
 use serde::{Deserialize, Serialize};
 
 use crate::border::reach;
+use crate::fork::Unserved;
 
 /// The length limit of a piece, in cycles: long enough to make the cost of copying a machine
 /// negligible, short enough to keep every core busy.
@@ -27,7 +28,10 @@ pub enum Reach {
     /// Also what follows: the woken task, the interrupted code, the end of its span.
     Whole,
     /// Whether the program then reaches its end with its own check passing.
-    Check,
+    Check {
+        /// The cycle in which it ends without the interrupt.
+        ended: u64,
+    },
 }
 
 /// Cycles of a run in which an interrupt becomes pending: after `from`, up to and including `to`.
@@ -172,8 +176,8 @@ pub struct Path {
     pieces: Vec<Window>,
     /// When spans end on the path, in ascending order.
     ends: Vec<u64>,
-    /// When the program ends, if that is of interest.
-    ended: u64,
+    /// Whether the program ends before the run that found these was given up.
+    has_all_ends: bool,
     /// The first mistake of the simulator.
     failed: OnceLock<Box<InternalError>>,
 }
@@ -181,8 +185,6 @@ pub struct Path {
 /// A part of a path, with the machine that will run it.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Its index among the path's pieces.
-    pub index: usize,
     /// The cycles whose boundaries belong to it.
     pub window: Window,
     /// Whether it directly follows another piece.
@@ -190,7 +192,7 @@ pub struct Piece {
     /// The last points at which instructions begun earlier may notice the interrupt and the second one.
     /// Points up to there belong to the preceding piece.
     pub noticed: [u64; 2],
-    /// The machine at the first boundary at or after `window.from`.
+    /// The machine at the first boundary at or after `window.from`, or where it sleeps for ever.
     pub machine: Machine,
 }
 
@@ -265,20 +267,13 @@ impl Path {
             end_watches,
             pieces: Vec::new(),
             ends: Vec::new(),
-            ended: 0,
+            has_all_ends: false,
             failed: OnceLock::new(),
             question,
         };
         path.pieces = path.question.windows.iter().flat_map(|window| cut(*window)).collect();
         if path.question.reach == Reach::Whole && !path.end_watches.is_empty() {
-            path.ends = path.find_ends();
-        }
-        if path.question.reach == Reach::Check {
-            let mut machine = path.start.clone();
-            let last = path.question.windows.last().map_or(0, |window| window.to);
-            let _ = machine.run(Cycles(last.saturating_add(path.question.patience)));
-            path.ended = machine.cycles().0;
-            path.check_machine(&machine);
+            path.find_ends();
         }
         path.check_machine(&there);
         let has_distance = path.question.second.is_some_and(|second| second.distance.is_some());
@@ -350,16 +345,16 @@ impl Path {
     }
 
     /// Runs along the windows once to find where spans end.
-    fn find_ends(&self) -> Vec<u64> {
+    fn find_ends(&mut self) {
         let mut machine = self.start.clone();
         let last = self.question.windows.last().map_or(0, |window| window.to);
         // Long enough for the span of the last point to end, too.
         let until = last.saturating_add(self.question.patience);
-        let _ = machine.run(Cycles(until));
+        self.has_all_ends = machine.run(Cycles(until)) != Stop::Limit;
         self.check_machine(&machine);
         let hits = machine.take_hits();
         let ends = hits.iter().filter(|hit| self.end_watches.contains(&hit.watch));
-        ends.map(|hit| hit.cycle.0).collect()
+        self.ends = ends.map(|hit| hit.cycle.0).collect();
     }
 
     /// Returns the question.
@@ -434,14 +429,11 @@ impl Path {
         self.end_watches.contains(&watch)
     }
 
-    /// Returns when the span in progress in a cycle ends on the path.
-    pub(crate) fn end_after(&self, cycle: u64) -> Option<u64> {
-        self.ends.get(self.ends.partition_point(|&end| end <= cycle)).copied()
-    }
-
-    /// Returns when the program ends without the interrupt, or was given up.
-    pub(crate) fn ended(&self) -> u64 {
-        self.ended
+    /// Returns when the span in progress in a cycle ends on the path, or why that is unknown; `None` if
+    /// there is no span.
+    pub(crate) fn end_after(&self, cycle: u64) -> Option<Result<u64, Unserved>> {
+        let end = self.ends.get(self.ends.partition_point(|&end| end <= cycle)).copied().map(Ok);
+        end.or((!self.end_watches.is_empty() && !self.has_all_ends).then_some(Err(Unserved::Late)))
     }
 
     /// Returns the interrupt's priority at the end of the last window, if the program has changed it
@@ -485,7 +477,7 @@ impl Path {
         let (mut machine, mut noticed) = (self.start.clone(), [0; 2]);
         reach(&mut machine, from, self.interrupts(), &mut noticed);
         self.check_machine(&machine);
-        noticed[0].max(machine.cycles().0)
+        noticed[0].max(machine.cycles().0).max(from)
     }
 
     /// Returns the interrupt and the second one, or the only one twice.
@@ -493,26 +485,26 @@ impl Path {
         [self.line, self.second.unwrap_or(self.line)].map(|line| line.interrupt)
     }
 
-    /// Returns the requested pieces in order, each with a machine of its own.
+    /// Returns the requested pieces in order, each with a machine of its own; `None` for those that begin
+    /// after the program's last boundary, in which there is no point.
     pub fn pieces<'a>(
         &'a self,
         mut wanted: impl FnMut(usize) -> bool + 'a,
-    ) -> impl Iterator<Item = Piece> + 'a {
+    ) -> impl Iterator<Item = (usize, Option<Piece>)> + 'a {
         let mut machine = self.start.clone();
         let (mut ended, mut noticed) = (false, [0; 2]);
         self.pieces.iter().enumerate().filter_map(move |(index, &window)| {
-            if ended || !wanted(index) {
+            if !wanted(index) {
                 return None;
             }
-            // A path that has ended has no more boundaries.
-            ended = !reach(&mut machine, window.from, self.interrupts(), &mut noticed);
+            ended = ended || !reach(&mut machine, window.from, self.interrupts(), &mut noticed);
             self.check_machine(&machine);
             machine.take_hits();
             machine.take_console();
             let before = index.checked_sub(1).and_then(|before| self.pieces.get(before));
             let follows = before.is_some_and(|before| before.to == window.from);
-            Some(Piece { index, window, follows, noticed, machine: machine.clone() })
-                .filter(|_| !ended)
+            let piece = || Piece { window, follows, noticed, machine: machine.clone() };
+            Some((index, (!ended).then(piece)))
         })
     }
 }

@@ -53,24 +53,24 @@ pub fn search(
         within && !path.has_failed() && !control.cancelled.load(Ordering::Relaxed)
     };
     let found = Mutex::new(found);
-    path.pieces(wanted).par_bridge().for_each(|piece| {
+    path.pieces(wanted).par_bridge().for_each(|(index, piece)| {
         if control.cancelled.load(Ordering::Relaxed) || path.has_failed() {
             return;
         }
-        let index = piece.index;
-        let window = piece.window;
-        let scale = Scale {
-            reach: path.question().reach,
-            looks_for_task: path.question().woken.is_some(),
-            before: before[index],
-            from: window.from,
-            to: window.to,
-            total,
-        };
-        let mut findings = match path.second() {
-            Some(second) => pairs(path, &piece, scale, second),
-            None => search_piece(path, piece, scale),
-        };
+        let mut findings = piece.map_or_else(Findings::default, |piece| {
+            let scale = Scale {
+                reach: path.question().reach,
+                looks_for_task: path.question().woken.is_some(),
+                before: before[index],
+                from: piece.window.from,
+                to: piece.window.to,
+                total,
+            };
+            match path.second() {
+                Some(second) => pairs(path, &piece, scale, second),
+                None => search_piece(path, piece, scale),
+            }
+        });
         if path.has_failed() {
             return;
         }

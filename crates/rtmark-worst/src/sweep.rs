@@ -154,6 +154,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
             .is_some_and(|last| now > last.saturating_add(sweep.visitor.path().question().patience))
         {
             sweep.record_unserved(now, Unserved::Late);
+            sweep.end_held();
             break;
         }
         let pc = sweep.machine.register(Register::Pc);
@@ -204,14 +205,15 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
                 return;
             }
             Err(Stop::Asleep) => {
-                // Nothing but the interrupt will ever wake it.
-                sweep.answer_pending(now);
+                sweep.answer_endless_sleep(boundary, to);
+                sweep.end_held();
                 break;
             }
             Err(stop) => {
                 // The program ends here: points that wait are never served.
                 let why = Unserved::of(&sweep.machine, &stop, interrupt);
                 sweep.record_unserved(now, why);
+                sweep.end_held();
                 break;
             }
         }
@@ -485,6 +487,14 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         if let Some(held) = self.visitor.held() {
             let pc = self.machine.register(Register::Pc);
             held.reach(blocker.map(merged), now, pc, owner);
+        }
+    }
+
+    /// Ends the stretches that are still open, as nothing follows.
+    fn end_held(&mut self) {
+        let (now, pc) = (self.machine.cycles().0, self.machine.register(Register::Pc));
+        if let Some(held) = self.visitor.held() {
+            held.end(now, pc);
         }
     }
 

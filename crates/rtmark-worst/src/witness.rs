@@ -131,7 +131,8 @@ impl Path {
                 Aspect::Handler => (outcome.entered?, None),
                 Aspect::Task => (outcome.woken?, None),
                 Aspect::Resume => (outcome.resumed?, None),
-                Aspect::Delay => (outcome.resumed?, Some(outcome.delay?)),
+                // The code that it interrupts may continue much later, or never.
+                Aspect::Delay => (outcome.resumed.or(outcome.entered)?, Some(outcome.delay?.ok()?)),
                 Aspect::Second => return None,
             };
             let interrupt = self.question().interrupt;

@@ -73,6 +73,17 @@ impl<S: Visitor> Sweep<'_, S> {
         self.seen = low - 1;
     }
 
+    /// Answers for the points of a sleep, from a boundary to the end of the piece, that nothing but the
+    /// interrupt will ever end.
+    pub(super) fn answer_endless_sleep(&mut self, before: Boundary, to: u64) {
+        self.answer_pending(before.cycle);
+        let last = *self.last.get_or_insert(to.max(self.noticed));
+        if self.seen < last && self.go_back(before) {
+            self.sleep(self.seen, last);
+            self.seen = last;
+        }
+    }
+
     /// Follows a point from the kept machine's position.
     fn point(&mut self, at: u64) -> S::Answer {
         self.visitor.follow(at..=at, &mut self.kept)

@@ -5,6 +5,7 @@ mod support;
 
 mod bare;
 mod cortex_r5;
+mod endings;
 mod hazard3;
 mod ibex;
 mod looks;

@@ -4,8 +4,10 @@ use std::path::Path as FilePath;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_sim::{CoreKind, Image, Machine};
-use rtmark_worst::{Control, Findings, Path, Question, Reach, Share, Verdict, Window, search};
+use rtmark_sim::{CoreKind, Cycles, Image, Machine};
+use rtmark_worst::{
+    Control, Findings, Path, Question, Reach, Share, Verdict, Window, search, spans,
+};
 
 use crate::support;
 
@@ -26,11 +28,13 @@ fn image(core: CoreKind, name: &str, corrected: bool) -> Image {
 fn check(core: CoreKind, name: &str, corrected: bool) -> Findings {
     let mut machine = Machine::new(&support::soc(core));
     machine.load(&image(core, name, corrected)).expect("it fits");
+    // Without the interrupt, it ends or sleeps.
+    let ended = spans(&machine, &[], &[], Cycles(100_000)).cycles;
     let question = Question {
         interrupt: 0.into(),
         priority: 0,
         windows: vec![Window { from: 0, to: 2_000 }],
-        reach: Reach::Check,
+        reach: Reach::Check { ended },
         patience: 5_000,
         woken: None,
         ends: Vec::new(),

@@ -341,7 +341,7 @@ fn an_internal_error_replaces_all_findings() {
         for (reach, second) in [
             (Reach::Entry, None),
             (Reach::Whole, None),
-            (Reach::Check, None),
+            (Reach::Check { ended: window.to }, None),
             (
                 Reach::Entry,
                 Some(PairedInterrupt { interrupt: 0.into(), priority: 0x80, distance: Some(20) }),

@@ -43,6 +43,8 @@ pub struct InputArgs {
 /// A pin, and the levels that it is driven to, each from a time on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinSignal {
+    /// As it was given.
+    text: String,
     pin: String,
     levels: Vec<(Duration, Level)>,
 }
@@ -66,7 +68,7 @@ fn pin_signal(text: &str) -> Result<PinSignal, String> {
     if !levels.is_sorted_by(|(before, _), (after, _)| before < after) {
         return Err(format!("`{text}`: each time must be later than the one before"));
     }
-    Ok(PinSignal { pin: pin.to_owned(), levels })
+    Ok(PinSignal { text: text.to_owned(), pin: pin.to_owned(), levels })
 }
 
 impl PinSignal {
@@ -100,13 +102,17 @@ enum Origin {
 pub struct Inputs {
     line: Option<Line>,
     pins: Vec<PinSignal>,
+    /// The options that give them.
+    arguments: Vec<String>,
 }
 
 impl InputArgs {
     /// Reads the inputs of a run that may be interactive.
     pub fn read_interactive(&self) -> Result<Inputs, CliError> {
         let line = self.uart_in.as_deref().map(Line::read).transpose()?;
-        Ok(Inputs { line, pins: self.pin.clone() })
+        let uart = self.uart_in.iter().map(|text| format!("--uart-in={text}"));
+        let arguments = uart.chain(self.pin.iter().map(|pin| format!("--pin={}", pin.text)));
+        Ok(Inputs { line, pins: self.pin.clone(), arguments: arguments.collect() })
     }
 
     /// Reads the inputs of a run that must be reproducible.
@@ -171,6 +177,11 @@ impl Inputs {
             line.put(bytes, machine)?;
         }
         self.pins.iter().try_for_each(|pin| pin.connect(machine))
+    }
+
+    /// Returns the options that give the inputs.
+    pub fn arguments(&self) -> &[String] {
+        &self.arguments
     }
 
     /// Returns the UART line that receives typed input, if there is one.

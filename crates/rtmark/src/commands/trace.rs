@@ -10,7 +10,7 @@ use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
-use super::worst::{Choice, INJECTED, SearchOptions, Subject, byte, held_by, window};
+use super::worst::{Choice, INJECTED, SearchOptions, Subject, held_by, window};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -55,7 +55,7 @@ pub struct Arguments {
     interrupt: Irq,
     /// With --worst: priority of the interrupt, as the priority register holds it [default: the most
     /// urgent that may call the kernel]
-    #[arg(long, value_name = "P", value_parser = byte, requires = "worst")]
+    #[arg(long, value_name = "P", value_parser = super::sim::byte, requires = "worst")]
     priority: Option<u8>,
     /// Cycles after which to end the run [default: ten seconds of the clock]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]

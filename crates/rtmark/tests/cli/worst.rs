@@ -151,6 +151,14 @@ fn an_image_without_external_handlers_is_searched_by_its_tick() {
     let served = point + most;
     assert!(stopped.is_some_and(|at| (served - 3..=served).contains(&at)), "{served} {stopped:?}");
 
+    // Inputs are part of the command, quoted for a shell.
+    std::fs::write(folder.join("a b"), "in").expect("a scratch file");
+    let given = ["--interrupt", "systick", "--pin=PA0=1@1ms", "--uart-in=a b", "--format", "json"];
+    let with_input = json(&expect_success(worst(folder, &given)));
+    let command = &with_input["results"][0]["latencies"][0]["witnesses"][0]["command"];
+    let command = command.as_str().expect("text");
+    assert!(command.contains(" '--uart-in=a b' --pin=PA0=1@1ms --arm="), "{command}");
+
     let text = expect_success(worst(folder, &["--interrupt", "SysTick", "--explain"])).stdout;
     for word in ["interrupt SysTick at priority 0x00", "SysTick becomes pending", "PRIMASK"] {
         assert!(text.contains(word), "no `{word}` in {text}");
@@ -158,7 +166,25 @@ fn an_image_without_external_handlers_is_searched_by_its_tick() {
     let high = ["--interrupt", "SysTick", "--priority", "0xC0", "--format", "json"];
     let high = json(&expect_success(worst(folder, &high)));
     let command = high["results"][0]["latencies"][0]["witnesses"][0]["command"].as_str();
-    assert!(command.is_some_and(|it| it.contains("--set=0xe000ed20=0xc0000000")), "{command:?}");
+    assert!(command.is_some_and(|it| it.contains("--arm=SysTick=0xc0")), "{command:?}");
+}
+
+#[test]
+fn an_interrupt_that_the_program_leaves_alone_is_enabled_by_the_command() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image_of_tick(folder);
+    let sim = |more: &[&str]| {
+        run_rtmark(folder, &[&["sim", "a.elf", "--soc", "stm32f405"], more].concat())
+    };
+    let unheld = sim(&["--arm", "5=0x41"]);
+    unheld.assert_error(2, &["--arm", "5 cannot have priority 0x41", "0x40"]);
+    sim(&["--arm", "200=0"]).assert_error(2, &["--arm", "has no interrupt 200"]);
+    for wrong in ["5", "5=", "5=256", "x=0"] {
+        assert_eq!(sim(&["--arm", wrong]).code, 2, "{wrong}");
+    }
+    let saved = sim(&["--arm", "5=0x40", "--snapshot", "a.snapshot"]);
+    assert_eq!(run_rtmark(folder, &["sim", "--resume", "a.snapshot"]).code, saved.code);
 }
 
 /// A loop on a Cortex-M4F that holds back by BASEPRI in each round, with a handler for interrupt 8, after these

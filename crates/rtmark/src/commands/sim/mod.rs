@@ -29,8 +29,8 @@ mod trace;
 mod values;
 
 pub use snapshot::keep_moment;
-use values::{Dump, Pend, Place, Setting, When};
-pub use values::{cycles, irq, number, time};
+use values::{Arming, Dump, Pend, Place, Setting, When};
+pub use values::{byte, cycles, irq, number, time};
 
 /// The file name that means stdout.
 const NO_FILE: &str = "-";
@@ -121,6 +121,12 @@ pub struct Arguments {
     /// Make an interrupt pending in this cycle: external interrupt N, SysTick or PendSV; may be repeated
     #[arg(long, value_name = "N@CYCLE", value_parser = values::pend)]
     irq: Vec<Pend>,
+    /// Enable an interrupt before the run, with this priority as its register holds it; may be repeated
+    ///
+    /// For interrupts that the program leaves alone, as `rtmark worst` does with the one that it
+    /// searches. On cores without priorities, it is 0.
+    #[arg(long, value_name = "N=PRIORITY", value_parser = values::arming)]
+    arm: Vec<Arming>,
     /// End the run at the first access to a peripheral register without a model
     ///
     /// By default such registers read as zero, and are listed at the end of the run.
@@ -205,7 +211,7 @@ pub struct Arguments {
     ///
     /// The run is repeated at full speed up to that point, and its state is verified.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-          "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
+          "image", "soc", "base", "vectors", "entry", "set", "irq", "arm", "strict", "deliver_faults",
           "select", "snapshot", "uart_in", "pin"])]
     resume: Option<PathBuf>,
     /// Let the program use the files of this folder through semihosting

@@ -14,7 +14,7 @@ use rtmark_sim::{
 };
 use rtmark_snapshot::Snapshot;
 
-use super::values::{self, Dump, Place, Target};
+use super::values::{self, Arming, Dump, Place, Target};
 use super::{Arguments, snapshot};
 use crate::cli::Verbosity;
 use crate::commands::inputs::Inputs;
@@ -331,7 +331,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Applies `--set` and `--irq`.
+    /// Applies `--set`, `--arm` and `--irq`.
     fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), CliError> {
         for setting in &self.set {
             match setting.target {
@@ -349,12 +349,26 @@ impl Arguments {
                     })?,
             }
         }
-        for pend in &self.irq {
-            if !machine.has_interrupt(pend.interrupt) {
-                let problem = format!("{} has no interrupt {}", soc.name, pend.interrupt);
-                let hint = format!("its interrupts are 0 to {}", soc.interrupts - 1);
-                return Err(wrong("--irq", problem, &hint));
+        let check = |machine: &Machine, option, interrupt| {
+            if machine.has_interrupt(interrupt) {
+                return Ok(());
             }
+            let problem = format!("{} has no interrupt {interrupt}", soc.name);
+            let hint = format!("its interrupts are 0 to {}", soc.interrupts - 1);
+            Err(wrong(option, problem, &hint))
+        };
+        for &Arming { interrupt, priority } in &self.arm {
+            check(machine, "--arm", interrupt)?;
+            machine.arm_interrupt(interrupt, priority);
+            let held = machine.interrupt_priority(interrupt);
+            if held != priority {
+                let problem = format!("{interrupt} cannot have priority {priority:#04x}");
+                let hint = format!("its register would hold {held:#04x}: give that");
+                return Err(wrong("--arm", problem, &hint));
+            }
+        }
+        for pend in &self.irq {
+            check(machine, "--irq", pend.interrupt)?;
             machine.pend_interrupt(pend.interrupt, Cycles(pend.cycle));
         }
         Ok(())

@@ -40,6 +40,9 @@ impl Arguments {
         options.extend(sets);
         let irqs = self.irq.iter().map(|irq| format!("--irq={}@{}", irq.interrupt, irq.cycle));
         options.extend(irqs);
+        let arms =
+            self.arm.iter().map(|arm| format!("--arm={}={:#04x}", arm.interrupt, arm.priority));
+        options.extend(arms);
         options.extend(self.strict.then(|| "--strict".to_owned()));
         options.extend(self.deliver_faults.then(|| "--deliver-faults".to_owned()));
         options.extend(self.select.as_ref().map(|scenario| format!("--select={scenario}")));

@@ -43,6 +43,14 @@ pub struct Pend {
     pub cycle: u64,
 }
 
+/// An interrupt to enable.
+#[derive(Clone, Copy, Debug)]
+pub struct Arming {
+    pub interrupt: Irq,
+    /// As its register holds it.
+    pub priority: u8,
+}
+
 /// Parses a decimal number, or a hexadecimal one with the prefix `0x`; underscores are ignored.
 pub fn number(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
@@ -146,6 +154,19 @@ pub fn dump(text: &str) -> Result<Dump, String> {
 pub fn pend(text: &str) -> Result<Pend, String> {
     let (interrupt, cycle) = text.split_once('@').ok_or("a cycle is missing, as in 5@1000")?;
     Ok(Pend { interrupt: irq(interrupt)?, cycle: number(cycle)? })
+}
+
+/// Parses an interrupt and its priority: `5=0x40`.
+pub fn arming(text: &str) -> Result<Arming, String> {
+    let (interrupt, priority) =
+        text.split_once('=').ok_or("a priority is missing, as in 5=0x40")?;
+    Ok(Arming { interrupt: irq(interrupt)?, priority: byte(priority)? })
+}
+
+/// Parses a number from 0 to 255.
+pub fn byte(text: &str) -> Result<u8, String> {
+    let value = number(text).ok().and_then(|value| u8::try_from(value).ok());
+    value.ok_or_else(|| "expected a number from 0 to 255, such as 0x40".into())
 }
 
 /// Parses an interrupt: an external one's number, `SysTick` or `PendSV`.

@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 
 use rtmark_worst::{Aspect, Case, Findings, Moment, Path, Witness};
 
-use super::replay::replay;
+use super::replay::{replay, replay_command};
 use super::report::{Describer, held_by};
 use super::subject::Subject;
 use crate::commands::sim;
@@ -65,7 +65,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
         text,
         "\n{} cycles. To replay this point up to the handler:\n  rtmark {} --until={:#x} --stats",
         witness.cycles,
-        replay(subject, path, witness.interrupt, case).join(" "),
+        replay_command(subject, path, witness.interrupt, case),
         path.handler_of(witness.interrupt)
     );
     text

@@ -12,7 +12,7 @@ use rtmark_worst::{
     Aspect, Case, Control, Findings, Latencies, Path, Reach, Share, Window, search,
 };
 
-use super::sim::{irq, number};
+use super::sim::{byte, irq, number};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -150,11 +150,6 @@ pub enum Format {
     Json,
 }
 
-pub fn byte(text: &str) -> Result<u8, String> {
-    let value = number(text).ok().and_then(|value| u8::try_from(value).ok());
-    value.ok_or_else(|| "expected a number from 0 to 255, such as 0x40".into())
-}
-
 pub fn window(text: &str) -> Result<Window, String> {
     let ends =
         text.split_once(':').and_then(|(from, to)| Some((number(from).ok()?, number(to).ok()?)));
@@ -256,10 +251,12 @@ impl Arguments {
     ) -> Result<(), CliError> {
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
         let subject = &Subject { until_output: self.until_output.clone(), ..subject.clone() };
-        if self.check {
-            subject.check_without_interrupt(budget)?;
-        }
-        let options = self.options(budget);
+        let reach = match (self.check, self.follow) {
+            (true, _) => Reach::Check { ended: subject.check_without_interrupt(budget)? },
+            (_, true) => Reach::Whole,
+            _ => Reach::Entry,
+        };
+        let options = self.options(budget, reach);
         let (path, held) = subject.path(&options)?;
         let notes = [subject.priority_note(&path, held), subject.endless_note(&path)];
         for note in notes.into_iter().flatten().filter(|_| !verbosity.quiet) {
@@ -319,7 +316,7 @@ impl Arguments {
         Ok(Exit::Fine)
     }
 
-    fn options(&self, budget: u64) -> SearchOptions {
+    fn options(&self, budget: u64, reach: Reach) -> SearchOptions {
         SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
@@ -329,11 +326,7 @@ impl Arguments {
                 priority: self.second_priority,
                 distance: self.distance,
             }),
-            reach: match (self.check, self.follow) {
-                (true, _) => Reach::Check,
-                (_, true) => Reach::Whole,
-                _ => Reach::Entry,
-            },
+            reach,
             window: self.window,
             whole_run: self.whole_run,
             woken: self.woken.clone(),

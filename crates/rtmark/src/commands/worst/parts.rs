@@ -20,7 +20,7 @@ use crate::part_file::{Form, refuse};
 
 const FORM: Form = Form {
     magic: b"RTMARKWC",
-    version: 5,
+    version: 6,
     what: "a part of a search",
     made_by: "rtmark worst --state FILE",
 };

@@ -1,7 +1,5 @@
 //! The command that replays a case.
 
-use std::collections::BTreeMap;
-
 use rtmark_runner::socs;
 use rtmark_sim::Irq;
 use rtmark_worst::{Case, Path};
@@ -12,36 +10,31 @@ use super::subject::Subject;
 pub fn replay(subject: &Subject, path: &Path, interrupt: Irq, case: Case) -> Vec<String> {
     let question = path.question();
     let first = (question.interrupt, question.priority);
-    let armed: Vec<_> = [first]
-        .into_iter()
-        .chain(question.second.map(|second| (second.interrupt, second.priority)))
-        .collect();
-    let mut arguments = vec!["sim".to_owned(), subject.path.clone()];
+    let second = question.second.map(|second| (second.interrupt, second.priority));
+    let armed = || [first].into_iter().chain(second);
     // Name a built-in soc rather than its file, which may not exist here.
     let known = socs::find(&subject.soc.soc.name);
     let built_in = known.is_ok_and(|known| known.sha256 == subject.soc.sha256);
     let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
-    arguments.extend(["--soc".to_owned(), soc.clone()]);
+    let mut arguments = ["sim", &subject.path, "--soc", soc].map(str::to_owned).to_vec();
     arguments.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
-    // Two interrupts may share a register.
-    let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
-    for &(irq, priority) in &armed {
-        let (priorities, number) = match irq.external().map(u32::from) {
-            Some(number) => {
-                *registers.entry(0xE000_E100 + number / 32 * 4).or_default() |= 1 << (number % 32);
-                (0xE000_E400, number)
-            }
-            // SHPR1 begins with exception 4 (DDI 0403, B3.2.10).
-            None => (0xE000_ED18, u32::from(irq.exception()) - 4),
-        };
-        let priority = u32::from(priority) << (number % 4 * 8);
-        *registers.entry(priorities + number / 4 * 4).or_default() |= priority;
-    }
+    arguments.extend(subject.until_output.iter().map(|text| format!("--until-output={text}")));
+    arguments.extend_from_slice(subject.inputs.arguments());
+    arguments.extend(armed().map(|(irq, priority)| format!("--arm={irq}={priority:#04x}")));
+    arguments.extend(armed().map(|(irq, _)| {
+        let at = if irq == interrupt { 0 } else { case.distance.unwrap_or(0) };
+        format!("--irq={irq}@{}", case.point.saturating_add_signed(at))
+    }));
     arguments
-        .extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
-    for (number, _) in armed {
-        let at = if number == interrupt { 0 } else { case.distance.unwrap_or(0) };
-        arguments.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
-    }
-    arguments
+}
+
+/// Returns the command for a shell that replays a case of an interrupt, without the program's name.
+pub fn replay_command(subject: &Subject, path: &Path, interrupt: Irq, case: Case) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
+    let quoted = |word: String| match shlex::try_quote(&word) {
+        Ok(quoted) if !word.chars().all(is_plain) => quoted.into_owned(),
+        _ => word,
+    };
+    let words = replay(subject, path, interrupt, case).into_iter().map(quoted);
+    words.collect::<Vec<_>>().join(" ")
 }

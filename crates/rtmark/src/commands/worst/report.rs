@@ -14,7 +14,7 @@ use rtmark_worst::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::replay::replay;
+use super::replay::replay_command;
 use super::subject::Subject;
 
 /// The version of [`Document`], raised when a field changes its meaning or is removed.
@@ -229,8 +229,11 @@ pub struct Stretch {
     pub held_by: String,
     /// The first instruction of the interval.
     pub from: Place,
-    /// The first instruction before which the interrupt would have been taken.
+    /// The first instruction before which the interrupt would have been taken; if `open`, the last one of
+    /// the run.
     pub to: Place,
+    /// Whether the interrupt was still held back where the run ended or was given up.
+    pub open: bool,
     /// The call stack when the longest interval of this kind began, outermost function first, as far as
     /// it is known.
     pub stack: Vec<String>,
@@ -327,7 +330,7 @@ impl<'a> Describer<'a> {
 
     /// Describes a stretch, without its stack.
     fn stretch(&self, stretches: &Stretches) -> Stretch {
-        let Stretches { longest, count } = stretches;
+        let Stretches { longest, count, is_open } = stretches;
         let by: Vec<_> = match longest.by[..] {
             [(held, _)] => vec![held_by(held, &self.names)],
             ref by => by
@@ -341,6 +344,7 @@ impl<'a> Describer<'a> {
             held_by: by.join(", "),
             from: self.place(longest.from),
             to: self.place(longest.to),
+            open: *is_open,
             stack: Vec::new(),
             began: longest.began,
         }
@@ -375,7 +379,7 @@ impl<'a> Describer<'a> {
                 point,
                 how: how.map(Interleaving::name),
             }),
-            command: replay(self.subject, path, witness.interrupt, case).join(" "),
+            command: replay_command(self.subject, path, witness.interrupt, case),
         }
     }
 }
@@ -509,7 +513,7 @@ impl Found {
             latencies: latencies.collect(),
             notes: notes(subject, path),
             unanswered: unanswered(&describer, path, findings),
-            checked: (question.reach == Reach::Check).then_some(findings.checked),
+            checked: matches!(question.reach, Reach::Check { .. }).then_some(findings.checked),
             races: races(&describer, path, findings),
             held_back: longest
                 .map(|interval| describer.stretch(interval))
@@ -560,13 +564,12 @@ fn races(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Rac
             points: failure.points,
             at: describer.place(address),
             stack: if rank < WITNESSES { describer.stack(path, failure.point) } else { Vec::new() },
-            command: replay(
+            command: replay_command(
                 describer.subject,
                 path,
                 path.question().interrupt,
                 Case::new(0, failure.point),
-            )
-            .join(" "),
+            ),
         })
         .collect()
 }

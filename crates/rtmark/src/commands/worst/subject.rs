@@ -147,14 +147,14 @@ impl Subject {
 
     /// Runs the program without the interrupt, and returns an error unless it exits successfully: otherwise,
     /// harm done by the interrupt could not be recognised.
-    pub fn check_without_interrupt(&self, budget: u64) -> Result<(), CliError> {
+    pub fn check_without_interrupt(&self, budget: u64) -> Result<u64, CliError> {
         let run = spans(&self.machine(&self.records()?)?, &[], &[], Cycles(budget));
         if let Stop::Internal(error) = &run.stop {
             return Err(self.internal_error(error));
         }
         let verdict = Verdict::from(&run.stop);
         let (exit, hint) = match verdict {
-            Verdict::Fine => return Ok(()),
+            Verdict::Fine => return Ok(run.cycles),
             Verdict::Unfinished | Verdict::Asleep => (
                 Exit::OutOfBudget,
                 "--check needs a program that ends: give a text that it prints at the end with \

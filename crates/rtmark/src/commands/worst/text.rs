@@ -51,8 +51,14 @@ impl Found {
         for timed in &self.latencies {
             let _ = writeln!(text, "\n{}, along the path (maximum of each section)", timed.text);
             let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
-            for (rank, witness) in timed.witnesses.iter().enumerate().take(3) {
-                witness.write(&mut text, if rank == 0 { "worst" } else { "next " });
+            let mut word = "worst";
+            for witness in timed.witnesses.iter().take(3) {
+                // Of a worst case that could not be run again there is no witness.
+                if witness.cycles < timed.max {
+                    word = "next ";
+                }
+                witness.write(&mut text, word);
+                word = "next ";
             }
         }
         let held = [
@@ -202,11 +208,12 @@ impl Stretch {
     fn write(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "{:>7} cycles by {}, {}: from {} to {}",
+            "{:>7} cycles by {}, {}: from {} to {}{}",
             self.cycles,
             self.held_by,
             count(self.count, "time"),
             self.from,
+            if self.open { "the end of the run, at " } else { "" },
             self.to
         );
         if !self.stack.is_empty() {
