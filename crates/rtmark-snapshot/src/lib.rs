@@ -186,6 +186,12 @@ impl Snapshot {
         Cycles(self.limit)
     }
 
+    /// Returns whether the moment is still to come for a machine in the same cycle: several instructions
+    /// may complete in one.
+    pub fn is_later_than(&self, machine: &Machine) -> bool {
+        machine.cycles().0 == self.cycles && machine.instructions().0 < self.instructions
+    }
+
     /// Compares a machine that was brought to the moment with the snapshot.
     ///
     /// # Errors

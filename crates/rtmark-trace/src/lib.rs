@@ -19,6 +19,6 @@ mod tasks;
 mod timeline;
 
 pub use control_blocks::ControlBlocks;
-pub use recorder::{Recorder, SpanProbe};
+pub use recorder::Recorder;
 pub use tasks::Tasks;
-pub use timeline::{Mark, Slice, Timeline, Track};
+pub use timeline::{Mark, Slice, SpanEdge, Timeline, Track};

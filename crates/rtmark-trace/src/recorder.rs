@@ -7,18 +7,7 @@ use rtmark_observe::{ExceptionNames, Lines, Map};
 use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
 use crate::tasks::{Owner, State, Tasks};
-use crate::timeline::{Mark, Slice, Timeline};
-
-/// An address at which a span begins or ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpanProbe {
-    /// The span's name.
-    pub name: String,
-    /// Where.
-    pub address: u32,
-    /// Whether it begins there.
-    pub begins: bool,
-}
+use crate::timeline::{Slice, Timeline};
 
 /// An observer that records a run's timeline.
 ///
@@ -28,14 +17,12 @@ pub struct Recorder<'a, 'elf> {
     image: &'a Image,
     map: Map<'a, 'elf>,
     tasks: Tasks<'a, 'elf>,
-    probes: HashMap<u32, Vec<SpanProbe>>,
     timeline: Timeline,
     /// The active handlers, the outermost first: the slice's name, its beginning, its function.
     handlers: Vec<(String, u64, String)>,
     /// The names of exceptions.
     names: ExceptionNames,
     mask: Option<(Blocker, u64, u32)>,
-    spans: HashMap<String, u64>,
     running: Option<(String, u64)>,
     /// The states of tasks in the kernel's lists, with their beginnings.
     states: HashMap<String, (State, u64)>,
@@ -56,24 +43,17 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         image: &'a Image,
         lines: Option<&'a Lines<'elf>>,
         tasks: Tasks<'a, 'elf>,
-        probes: impl IntoIterator<Item = SpanProbe>,
     ) -> Self {
-        let mut by_address: HashMap<u32, Vec<SpanProbe>> = HashMap::new();
-        for probe in probes {
-            by_address.entry(probe.address).or_default().push(probe);
-        }
         let now = machine.cycles().0;
         let handled = machine.exception();
         let mut recorder = Self {
             image,
             map: Map::new(image, lines),
             tasks,
-            probes: by_address,
             timeline: Timeline::default(),
             handlers: Vec::new(),
             names: ExceptionNames::new(machine, image.symbols()),
             mask: None,
-            spans: HashMap::new(),
             running: None,
             states: HashMap::new(),
             now,
@@ -97,10 +77,6 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         let states: Vec<_> = self.states.drain().collect();
         for (task, (state, since)) in states {
             self.state_slice(&task, state, since, self.now);
-        }
-        let spans: Vec<_> = self.spans.drain().collect();
-        for (name, since) in spans {
-            self.slice(&name, "span", 20, slice(&name, since, self.now));
         }
         self.timeline
     }
@@ -166,23 +142,6 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             }
         }
     }
-
-    fn probe(&mut self, pc: u32, now: u64) {
-        let Some(probes) = self.probes.get(&pc).cloned() else { return };
-        // What ends here ends before the same span begins again.
-        for probe in probes.iter().filter(|probe| !probe.begins) {
-            if let Some(since) = self.spans.remove(&probe.name) {
-                self.slice(&probe.name, "span", 20, slice(&probe.name, since, now));
-            } else {
-                let mark = Mark { name: format!("{} ends", probe.name), at: now };
-                self.timeline.track(&probe.name, "span", 20).marks.push(mark);
-            }
-        }
-        for probe in probes.iter().filter(|probe| probe.begins) {
-            // A span that restarts counts from its last beginning.
-            self.spans.insert(probe.name.clone(), now);
-        }
-    }
 }
 
 fn slice(name: &str, from: u64, to: u64) -> Slice {
@@ -194,7 +153,6 @@ impl Observer for Recorder<'_, '_> {
         let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
         self.now = now;
         self.set_mask(machine.mask(), now, pc);
-        self.probe(pc, now);
         match self.tasks.before(machine) {
             Owner::Unknown => {}
             Owner::NoTask => self.set_running(None, now),

@@ -1,5 +1,10 @@
 //! The record of a run: slices and moments on tracks.
 
+use std::collections::BTreeMap;
+
+/// The rank of spans' tracks: below what the core does, above tasks.
+const SPAN_RANK: i32 = 20;
+
 /// A row of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
@@ -37,6 +42,17 @@ pub struct Mark {
     pub at: u64,
 }
 
+/// A moment at which a span begins or ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanEdge {
+    /// The span's name.
+    pub name: String,
+    /// The cycle since reset.
+    pub at: u64,
+    /// Whether it begins then.
+    pub begins: bool,
+}
+
 /// The tracks of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
@@ -54,6 +70,33 @@ impl Timeline {
             self.tracks.len() - 1
         });
         &mut self.tracks[at]
+    }
+
+    /// Adds spans by their edges, which are in order: what ends in a cycle precedes what begins in it. A
+    /// span that restarts counts from its last beginning, and those that are open at the end last until
+    /// `until`. An end of no span is a moment.
+    pub fn add_spans(&mut self, edges: impl IntoIterator<Item = SpanEdge>, until: u64) {
+        let mut open: BTreeMap<String, u64> = BTreeMap::new();
+        for SpanEdge { name, at, begins } in edges {
+            if begins {
+                open.insert(name, at);
+            } else if let Some(from) = open.remove(&name) {
+                self.add_span(&name, from, at);
+            } else {
+                let mark = Mark { name: format!("{name} ends"), at };
+                self.track(&name, "span", SPAN_RANK).marks.push(mark);
+            }
+        }
+        for (name, from) in open {
+            self.add_span(&name, from, until);
+        }
+    }
+
+    fn add_span(&mut self, name: &str, from: u64, to: u64) {
+        if from < to {
+            let slice = Slice { name: name.to_owned(), from, to, about: Vec::new() };
+            self.track(name, "span", SPAN_RANK).slices.push(slice);
+        }
     }
 
     /// Restricts the timeline to the range between two cycles; slices that extend beyond it are cut.

@@ -5,8 +5,8 @@ mod reader;
 mod support;
 
 use reader::{Event, events};
-use rtmark_sim::{ClockHistory, CoreKind, Cycles, Image, Machine};
-use rtmark_trace::{Recorder, SpanProbe, Tasks};
+use rtmark_sim::{ClockHistory, CoreKind, Cycles, Hit, Image, Machine, Watch};
+use rtmark_trace::{Mark, Recorder, SpanEdge, Tasks, Timeline};
 use rtmark_units::Hertz;
 use support::*;
 
@@ -31,16 +31,17 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
     machine.poke(0, &firmware.image()).expect("in flash");
     machine.reset().expect("vectors");
     let image = Image::default();
-    let probe = |mark: &str, begins| SpanProbe {
-        name: "masked".into(),
-        address: firmware.address(mark),
-        begins,
-    };
+    let [_, end] =
+        ["begin", "end"].map(|mark| machine.watch(Watch::Execute(firmware.address(mark))));
     let tasks = Tasks::new(&[], &image, None);
-    let probes = [probe("begin", true), probe("end", false)];
-    let mut recorder = Recorder::new(&machine, &image, None, tasks, probes);
+    let mut recorder = Recorder::new(&machine, &image, None, tasks);
     let _ = machine.run_observed(Cycles(2_000), &mut recorder);
-    let timeline = recorder.finish(machine.cycles().0);
+    let mut timeline = recorder.finish(machine.cycles().0);
+    let edge = |hit: Hit| {
+        let (at, begins) = (hit.cycle.0, hit.watch != end);
+        SpanEdge { name: "masked".into(), at, begins }
+    };
+    timeline.add_spans(machine.take_hits().into_iter().map(edge), machine.cycles().0);
     // At 1 GHz a cycle is a nanosecond.
     let bytes = timeline.to_perfetto("a program", &ClockHistory::new(Hertz(1_000_000_000)));
     let found = events(&bytes);
@@ -75,4 +76,30 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
     for (sleep, tick) in asleep.iter().zip(handlers.chunks(2)) {
         assert!(sleep.to <= tick[1].from && sleep.from < sleep.to, "{sleep:?} {tick:?}");
     }
+}
+
+#[test]
+fn spans_pair_each_end_with_the_last_beginning() {
+    let edge = |name: &str, at, begins| SpanEdge { name: name.into(), at, begins };
+    let edges = [
+        edge("b", 3, false),
+        edge("a", 5, true),
+        edge("a", 7, true),
+        edge("b", 8, true),
+        edge("a", 10, false),
+        edge("a", 10, true),
+        edge("b", 8, false),
+        edge("c", 12, true),
+    ];
+    let mut timeline = Timeline::default();
+    timeline.add_spans(edges, 20);
+    let spans = |name: &str| {
+        let track = timeline.tracks.iter().find(|track| track.name == name).expect("a track");
+        let slices = track.slices.iter().map(|slice| (slice.from, slice.to)).collect::<Vec<_>>();
+        (slices, track.marks.clone())
+    };
+    assert_eq!(spans("a"), (vec![(7, 10), (10, 20)], Vec::new()));
+    // A span of no cycles is none.
+    assert_eq!(spans("b"), (Vec::new(), vec![Mark { name: "b ends".into(), at: 3 }]));
+    assert_eq!(spans("c"), (vec![(12, 20)], Vec::new()));
 }

@@ -63,7 +63,7 @@ impl Survey {
     fn new(machine: Machine, range: [u64; 2], program: Program) -> Self {
         let tasks = Tasks::new(program.bytes, program.image, program.lines);
         let profile = Profile::new(&machine, program.image.symbols());
-        let recorder = Recorder::new(&machine, program.image, program.lines, tasks, []);
+        let recorder = Recorder::new(&machine, program.image, program.lines, tasks);
         let watching = ((profile, recorder), AccessRecorder::default());
         Self { range, from: machine.cycles().0, machine, watching }
     }

@@ -322,6 +322,13 @@ impl Soc {
         self.peripherals.iter().find(|peripheral| peripheral.name == *named)
     }
 
+    /// Returns the exceptions that become pending before they are taken: PendSV and SysTick (software and
+    /// timer interrupts elsewhere), external interrupts, and a Cortex-R5's SGIs and PPIs.
+    pub fn pended_exceptions(&self) -> impl Iterator<Item = u16> + use<> {
+        let private = if self.core == CoreKind::CortexR5 { 32 } else { 0 };
+        (14..16 + self.interrupts).chain(FIRST_PRIVATE..FIRST_PRIVATE + private)
+    }
+
     /// Lists every memory with its addresses, for messages.
     pub fn memory_map(&self) -> String {
         let memories = self.memories.iter().map(|memory| {

@@ -1,13 +1,15 @@
 //! `rtmark trace`
 
+use std::collections::HashMap;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_observe::{ExceptionNames, Lines, RunClock};
-use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch};
-use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
+use rtmark_runner::Edge;
+use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch, WatchId};
+use rtmark_trace::{Mark, Recorder, Slice, SpanEdge, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
 use super::worst::{Choice, INJECTED, SearchOptions, Subject, held_by, window};
@@ -58,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "P", value_parser = super::sim::byte, requires = "worst")]
     priority: Option<u8>,
     /// Cycles after which to end the run [default: ten seconds of the clock]
-    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
+    #[arg(long, value_name = "N", value_parser = super::sim::cycles, conflicts_with = "window")]
     max_cycles: Option<u64>,
 }
 
@@ -66,9 +68,6 @@ pub struct Arguments {
 const FOLLOWED: u64 = 4_000_000;
 /// How many slices and marks a file may have before a warning is printed.
 const MANY_EVENTS: usize = 2_000_000;
-/// The exceptions for which becoming pending is shown: PendSV, SysTick, interrupts.
-const FIRST_PENDED: u16 = 14;
-const LAST_PENDED: u16 = 16 + 63;
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
@@ -146,6 +145,11 @@ impl Arguments {
                 let hint = "the timeline is complete up to the fault; `rtmark sim` shows the fault";
                 Ok(CliError::new(Exit::Faulted, "the firmware faulted", hint).show())
             }
+            Stop::Exit(status) => {
+                let problem = format!("the program failed, with status {}", status.0);
+                let hint = "the timeline is complete; `rtmark sim` shows what the program printed";
+                Ok(CliError::new(Exit::Faulted, problem, hint).show())
+            }
             _ => Ok(Exit::Fine),
         }
     }
@@ -199,6 +203,20 @@ fn write(path: &FilePath, bytes: &[u8]) -> Result<(), CliError> {
         .map_err(|error| CliError::write_error(path, &error, "choose a file that you may write"))
 }
 
+/// Watches the ends of a subject's spans. Where one span ends as the next begins, the end comes first.
+fn watch_spans<'a>(
+    subject: &Subject,
+    records: &'a [Record],
+    machine: &mut Machine,
+) -> Vec<(WatchId, &'a Record, Edge)> {
+    let ours = records.iter().filter(|record| subject.holds(record));
+    let edge = |record: &'a Record| Some((record, Edge::watched(record.kind)?));
+    let mut edges: Vec<_> = ours.filter_map(edge).collect();
+    edges.sort_by_key(|(_, (_, edge))| *edge == Edge::Begin);
+    let watch = |(record, (watch, edge))| (machine.watch(watch), record, edge);
+    edges.into_iter().map(watch).collect()
+}
+
 /// A recorded run.
 struct RecordedRun {
     timeline: Timeline,
@@ -217,29 +235,34 @@ impl Arguments {
         mut machine: Machine,
         window: Window,
     ) -> RecordedRun {
+        // Spans may be open when the window begins.
+        let edges = watch_spans(subject, records, &mut machine);
         let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
-        machine.take_hits();
-        let last = (15 + subject.soc.soc.interrupts).min(LAST_PENDED);
-        let pended: Vec<_> = (FIRST_PENDED..=last)
-            .map(|exception| (machine.watch(Watch::Pend(exception)), exception))
-            .collect();
-        let ours = records.iter().filter(|record| subject.holds(record));
-        let probes = ours.filter_map(|record| {
-            let (address, begins) = match record.kind {
-                Kind::Begin(address) => (address, true),
-                Kind::End(address) => (address, false),
-                _ => return None,
-            };
-            Some(SpanProbe { name: record.scenario.to_string(), address, begins })
-        });
+        let mut hits = machine.take_hits();
+        let pended = subject.soc.soc.pended_exceptions();
+        let pended: HashMap<_, _> =
+            pended.map(|exception| (machine.watch(Watch::Pend(exception)), exception)).collect();
         let lines = Lines::new(&subject.elf);
         let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
-        let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks, probes);
+        let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks);
         let stop = machine.run_observed(Cycles(window.to), &mut recorder);
         let to = machine.cycles().0.min(window.to);
         let mut timeline = recorder.finish(to);
-        for hit in machine.take_hits() {
-            if let Some((_, exception)) = pended.iter().find(|(watch, _)| *watch == hit.watch) {
+        hits.extend(machine.take_hits());
+        let ours = records.iter().filter(|record| subject.holds(record));
+        let reset = ours.filter(|record| matches!(record.kind, Kind::BeginAtReset));
+        let name = |record: &Record| record.scenario.to_string();
+        let reset = reset.map(|record| SpanEdge { name: name(record), at: 0, begins: true });
+        let spans = hits.iter().flat_map(|hit| {
+            let here = edges.iter().filter(|(watch, ..)| *watch == hit.watch);
+            here.map(|(_, record, edge)| {
+                let begins = *edge == Edge::Begin;
+                SpanEdge { name: name(record), at: hit.cycle.0, begins }
+            })
+        });
+        timeline.add_spans(reset.chain(spans), to);
+        for hit in &hits {
+            if let Some(exception) = pended.get(&hit.watch) {
                 let name =
                     format!("{} becomes pending", subject.soc.soc.core.exception_name(*exception));
                 let mark = Mark { name, at: hit.cycle.0 };

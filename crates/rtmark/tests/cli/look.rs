@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::common::{
-    BREAKPOINT, CommandResult, EXIT, Elf, LOOP, UNDEFINED, printing, rtmark, run_rtmark,
+    BREAKPOINT, CommandResult, EXIT, Elf, LOOP, UNDEFINED, printing, rtmark, run_rtmark, storing,
 };
 
 /// Runs `rtmark sim` on an image of this code.
@@ -54,6 +54,10 @@ fn trace_bounds_are_respected() {
     let marks = ["--trace", "--trace-from", "0x08000042", "--trace-to", "start+8"];
     let result = sim(folder.path(), &printing("x", true), &marks);
     assert_eq!(result.stdout.lines().count(), 3, "{result:#?}");
+    // A cycle comes once, so that the trace does not begin anew.
+    let mixed = ["--trace", "--trace-from=@1", "--trace-to", "start+4"];
+    let result = sim(folder.path(), &printing("x", true), &mixed);
+    assert_eq!(result.stdout.lines().count(), 1, "{result:#?}");
     let between = ["--trace", "--trace-from=@100", "--trace-to=@130", "--max-cycles=1000"];
     let result = sim(folder.path(), LOOP, &between);
     let cycles = result.stdout.lines().map(|line| line.trim().split(' ').next().expect("a cycle"));
@@ -233,6 +237,50 @@ fn a_snapshot_at_the_end_reports_that_ending() {
     sim(folder.path(), CALLS, &["--until=start+6", "--snapshot", &file]);
     let result = run_rtmark(folder.path(), &["sim", "--resume", &file, "--max-cycles=100"]);
     assert!(result.stderr.contains("still running"), "{result:#?}");
+}
+
+/// On a Cortex-M7, several instructions may complete in the cycle that ends the run.
+#[test]
+fn a_snapshot_of_what_was_printed_can_be_resumed() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let code = printing("PASS", true);
+    Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
+    for soc in ["stm32f405", "stm32h743"] {
+        let run = ["sim", "a.elf", "--soc", soc, "--until-output", "PASS", "--snapshot", "a"];
+        let printed = run_rtmark(folder, &run);
+        assert!(printed.code == 0 && printed.stdout.contains("PASS"), "{printed:#?}");
+        let resumed = run_rtmark(folder, &["sim", "--resume", "a", "--format", "json"]);
+        let json: Value = serde_json::from_str(&resumed.stdout).expect("JSON");
+        assert_eq!(json["ending"], "exit", "{resumed:#?}");
+    }
+}
+
+/// The cycle in which a run of some time ends depends on the clocks that the program sets meanwhile.
+#[test]
+fn a_snapshot_is_of_the_cycle_that_was_asked_for() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    // RCC_CR.HSEON; RCC_CFGR.SW: from 16 MHz to the crystal; a loop.
+    let mut code = storing(0x4002_3800, 0x0001_0083);
+    code.extend(storing(0x4002_3808, 1));
+    code.extend(LOOP);
+    Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
+    let run = ["sim", "a.elf", "--soc", "stm32f405", "--for", "1ms", "--snapshot", "a"];
+    for (crystal, at, cycle) in [
+        ("8MHz", None, 16_000),
+        ("26MHz", None, 26_000),
+        ("26MHz", Some("--snapshot-at=20000"), 20_000),
+    ] {
+        let more = ["--crystal", crystal].into_iter().chain(at).collect::<Vec<_>>();
+        let kept = run_rtmark(folder, &[&run[..], &more].concat());
+        let resume = ["sim", "--resume", "a", "--max-cycles", "1", "--format", "json"];
+        let resumed = run_rtmark(folder, &resume);
+        let json: Value = serde_json::from_str(&resumed.stdout).expect("JSON");
+        assert_eq!(json["ending"], "limit", "{kept:#?} {resumed:#?}");
+        let cycles = json["cycles"].as_u64().expect("a number");
+        assert!(cycles.abs_diff(cycle) < 200, "{crystal}: {cycles}");
+    }
 }
 
 /// Opens `a.txt` for writing, writes four bytes of its own name, ends with success if

@@ -162,16 +162,20 @@ impl RunObservers<'_> {
         }
     }
 
-    /// Runs on, interactively if the input is typed.
+    /// Runs on up to the limit, but no further than a cycle; interactively if the input is typed.
     fn run_on(
         &mut self,
         session: &mut Session<'_>,
         inputs: &Inputs,
         limit: RunLimit,
+        first: Cycles,
     ) -> Result<Ending, CliError> {
-        limit.run(session, |session, Cycles(until)| match inputs.typed() {
-            Some(line) => self.run_interactive(session, line, until),
-            None => Ok(self.run(session, until)),
+        limit.run(session, |session, until| {
+            let Cycles(until) = until.min(first);
+            match inputs.typed() {
+                Some(line) => self.run_interactive(session, line, until),
+                None => Ok(self.run(session, until)),
+            }
         })
     }
 }
@@ -208,22 +212,21 @@ impl Arguments {
             (session, ended) = (Session::with(machine, image), stopped);
         }
         session = session.with_file(bytes);
-        let first = match self.snapshot_at {
-            Some(at) => RunLimit::Cycles(limit.cycle(&session).min(Cycles(at))),
-            None => limit,
-        };
+        let first = Cycles(self.snapshot_at.unwrap_or(u64::MAX));
         let mut ended = match ended {
             Some(ended) => ended,
-            None => run_observers.run_on(&mut session, &inputs, first)?,
+            None => run_observers.run_on(&mut session, &inputs, limit, first)?,
         };
         if let Some(path) = &self.snapshot {
-            let saved = first.cycle(&session);
-            self.keep(&session.machine, saved, (bytes, &source.soc), path)?;
-            if matches!(ended, Ending::Limit) && saved < limit.cycle(&session) {
-                let run = |session: &mut _, Cycles(until)| {
-                    Ok::<_, CliError>(run_observers.run(session, until))
-                };
-                ended = limit.run(&mut session, run)?;
+            let (now, last) = (session.machine.cycles(), limit.cycle(&session));
+            let again = match ended {
+                Ending::Limit | Ending::Output(_) | Ending::Observer => now,
+                // The same will end it again.
+                _ => last.max(now + Cycles(1)),
+            };
+            self.keep(&session.machine, again, (bytes, &source.soc), path)?;
+            if matches!(ended, Ending::Limit) && now < last {
+                ended = run_observers.run_on(&mut session, &inputs, limit, Cycles::MAX)?;
             }
         }
         let RunObservers { observers, mut console, mut frames, terminal } = run_observers;

@@ -131,6 +131,8 @@ pub fn replay(
     path: &Path,
 ) -> Result<Option<Ending>, CliError> {
     let ended = session.run(snapshot.limit(), |machine| drop(machine.take_console()));
+    while snapshot.is_later_than(&session.machine) && session.machine.advance(Cycles::MAX).is_ok() {
+    }
     snapshot.check(&session.machine).map_err(|error| {
         let hint = "use the rtmark that created the snapshot; if this is the one, report a bug";
         refuse(path, error, hint)

