@@ -120,9 +120,12 @@ impl KeptImages {
         let change = CodeChange::between(&was.probed.elf, &is.probed.elf)?;
         let images = (&was.probed, &is.probed);
         let mut changed = change.in_spans(images, &is.soc, is.scenario, is.budget)?;
-        // The same code may have been given other data.
-        if changed.is_empty() && !pair.instructions.is_empty() && !change.same_data() {
-            changed.insert("constants or initial values".to_owned());
+        // The same code may have been given other data, if it takes another path.
+        if changed.is_empty() && !pair.instructions.is_empty() {
+            let unclear = || change.unclear_in_spans(images, &is.soc, is.scenario, is.budget);
+            if !change.same_data() || !unclear()?.is_empty() {
+                changed.insert("constants or initial values".to_owned());
+            }
         }
         Some(changed.into_iter().collect())
     }
@@ -156,9 +159,10 @@ impl KeptImages {
         let is_changed = |row: &&Row| {
             row.function.iter().chain(&row.functions_a).any(|name| changed.contains(name))
         };
+        let grew = |row: &&Row| row.difference() > 0 || executed(row) > 0;
         // The cycles of unchanged functions were moved by the changed ones.
-        let any_changed = difference.rows.iter().any(|row| is_changed(&row));
-        let suspect = |row: &&Row| if any_changed { is_changed(row) } else { row.difference() > 0 };
+        let any_changed = difference.rows.iter().any(|row| is_changed(&row) && grew(&row));
+        let suspect = |row: &&Row| grew(row) && (is_changed(row) || !any_changed);
         let named: Vec<_> = difference
             .rows
             .iter()

@@ -1,28 +1,94 @@
 //! A program's code without its addresses, so that two builds of it can be compared.
 //!
 //! A linker that moves functions changes calls, literals and MOVW/MOVT pairs. Here calls are
-//! represented by the name of their target, and any address inside the program by a placeholder. What
-//! remains of a function changes only if somebody, or a compiler, changed it.
+//! represented by the name of their target, and words that are addresses inside the program by the symbols
+//! nearby. What remains of a function changes only if somebody, or a compiler, changed it. Of a word that
+//! could be an address and is beside no known symbol in both builds, nobody can tell whether it moved or was
+//! changed: in flash at address 0, most small numbers are such.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
 
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
-use sha2::{Digest, Sha256};
+use object::elf::SHF_ALLOC;
+use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 
-use crate::select::memory;
+use crate::select::{loaded, memory};
 
-/// A piece of a function: a halfword, a word of data, or a placeholder for an address.
+/// A piece of a function or of data: a halfword, a word, or something that depends on addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Piece {
     Half(u16),
     Word(u32),
     /// A branch or call out of the function, to the named one.
     To(String),
-    /// An address within the program.
-    Address,
+    /// A word within the program: an address, or a number that looks like one.
+    Address(Address),
 }
 
-/// A function or an object with its contents.
+/// A word within the program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Address {
+    /// The symbols nearby, with the distance from each.
+    near: BTreeSet<(String, i64)>,
+    /// What is there, if no symbol is nearby.
+    content: Vec<Piece>,
+    word: u32,
+}
+
+impl Address {
+    /// Returns whether both are the same place of the program, or the same number.
+    fn is(&self, other: &Self) -> bool {
+        // Equal words may be anywhere, such as vectors that lead to the same handler.
+        let is_known = self.content.windows(2).any(|pair| pair[0] != pair[1]);
+        self.word == other.word
+            || !self.near.is_disjoint(&other.near)
+            || is_known && Likeness::of(&self.content, &other.content) == Likeness::Same
+    }
+}
+
+/// How two pieces compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    Same,
+    /// Both are words within the program, which may be addresses that moved or numbers that were changed.
+    Unclear,
+    Different,
+}
+
+impl Likeness {
+    fn of(a: &[Piece], b: &[Piece]) -> Self {
+        if a.len() != b.len() {
+            return Self::Different;
+        }
+        let each = a.iter().zip(b).map(|pair| match pair {
+            (a, b) if a == b => Self::Same,
+            (Piece::Address(a), Piece::Address(b)) if a.is(b) => Self::Same,
+            (Piece::Address(_), Piece::Address(_)) => Self::Unclear,
+            // The end of the program's memory has moved.
+            (Piece::Address(Address { word, .. }), Piece::Word(other))
+            | (Piece::Word(other), Piece::Address(Address { word, .. }))
+                if word == other =>
+            {
+                Self::Same
+            }
+            _ => Self::Different,
+        });
+        each.max().unwrap_or(Self::Same)
+    }
+
+    /// Compares everything that has a name with everything that has it in another program, in order.
+    fn of_all<'a>(
+        a: impl ExactSizeIterator<Item = &'a [Piece]>,
+        b: impl ExactSizeIterator<Item = &'a [Piece]>,
+    ) -> Self {
+        if a.len() != b.len() {
+            return Self::Different;
+        }
+        a.zip(b).map(|(a, b)| Self::of(a, b)).max().unwrap_or(Self::Same)
+    }
+}
+
+/// A function with its contents.
 #[derive(Clone, Debug)]
 struct Part {
     pieces: Vec<Piece>,
@@ -34,7 +100,8 @@ struct Part {
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     functions: BTreeMap<String, Vec<Part>>,
-    data: BTreeMap<String, Vec<[u8; 32]>>,
+    /// What has no name goes by that of its section.
+    data: BTreeMap<String, Vec<Vec<Piece>>>,
 }
 
 impl Code {
@@ -43,10 +110,12 @@ impl Code {
         let file = object::File::parse(elf).ok().filter(Object::is_little_endian)?;
         let program = Program::of(&file, elf)?;
         let mut code = Self::default();
+        let mut named: Vec<Range<u64>> = Vec::new();
         for symbol in file.symbols().filter(|symbol| symbol.size() > 0) {
             let (Ok(name), Some(index)) = (symbol.name(), symbol.section_index()) else { continue };
             let section = file.section_by_index(index).ok()?;
             let address = symbol.address() & !1;
+            named.push(address..address.saturating_add(symbol.size()));
             let bytes = section.data_range(address, symbol.size()).ok().flatten();
             let Some(bytes) = bytes else { continue };
             let base = u32::try_from(address).ok()?;
@@ -56,34 +125,64 @@ impl Code {
                     code.functions.entry(name.to_owned()).or_default().push(part);
                 }
                 SymbolKind::Data => {
-                    let digest = program.data(bytes);
-                    code.data.entry(name.to_owned()).or_default().push(digest);
+                    let data = program.data(bytes);
+                    code.data.entry(name.to_owned()).or_default().push(data);
                 }
                 _ => {}
             }
         }
+        named.sort_by_key(|range| range.start);
+        for section in file.sections() {
+            let name = section.name().unwrap_or_default();
+            if !name.starts_with(".rodata") && !name.starts_with(".data") {
+                continue;
+            }
+            let data = section.data().ok()?;
+            let rest = unnamed(section.address(), data, &named);
+            let rest = rest.into_iter().map(|bytes| program.data(bytes));
+            code.data.entry(name.to_owned()).or_default().extend(rest);
+        }
         for parts in code.functions.values_mut() {
             parts.sort_by(|a, b| a.pieces.cmp(&b.pieces));
         }
-        code.data.values_mut().for_each(|digests| digests.sort_unstable());
+        code.data.values_mut().for_each(|data| data.sort_unstable());
         Some(code)
+    }
+
+    fn likeness(&self, other: &Self, name: &str) -> Likeness {
+        let (Some(a), Some(b)) = (self.functions.get(name), other.functions.get(name)) else {
+            return Likeness::Different;
+        };
+        Likeness::of_all(
+            a.iter().map(|part| part.pieces.as_slice()),
+            b.iter().map(|part| part.pieces.as_slice()),
+        )
     }
 
     /// Returns the functions that differ, or are in only one of the two programs.
     pub fn changed(&self, other: &Self) -> BTreeSet<String> {
-        let same =
-            |a: &[Part], b: &[Part]| a.iter().map(|p| &p.pieces).eq(b.iter().map(|p| &p.pieces));
-        let differs = |name: &&String| match (self.functions.get(*name), other.functions.get(*name))
-        {
-            (Some(a), Some(b)) => !same(a, b),
-            _ => true,
-        };
-        self.functions.keys().chain(other.functions.keys()).filter(differs).cloned().collect()
+        self.all_that_are(other, Likeness::Different)
     }
 
-    /// Tells whether both have the same constants and initial values.
+    /// Returns the functions with words that may be addresses which moved, or numbers which were changed.
+    pub fn unclear(&self, other: &Self) -> BTreeSet<String> {
+        self.all_that_are(other, Likeness::Unclear)
+    }
+
+    fn all_that_are(&self, other: &Self, likeness: Likeness) -> BTreeSet<String> {
+        let names = self.functions.keys().chain(other.functions.keys());
+        names.filter(|name| self.likeness(other, name) == likeness).cloned().collect()
+    }
+
+    /// Tells whether both have the same constants and initial values, as far as words that may be
+    /// addresses show.
     pub fn same_data(&self, other: &Self) -> bool {
-        self.data == other.data
+        let same = |(a, b): (&Vec<Vec<Piece>>, &Vec<Vec<Piece>>)| {
+            let [a, b] = [a, b].map(|all| all.iter().map(Vec::as_slice));
+            Likeness::of_all(a, b) == Likeness::Same
+        };
+        self.data.keys().eq(other.data.keys())
+            && self.data.values().zip(other.data.values()).all(same)
     }
 
     /// Returns the addresses of a function's instructions.
@@ -96,20 +195,64 @@ impl Code {
     }
 }
 
+/// Returns the parts of a section at an address that no symbol names, without zeros at their ends; `named`
+/// is sorted by beginnings.
+fn unnamed<'a>(base: u64, data: &'a [u8], named: &[Range<u64>]) -> Vec<&'a [u8]> {
+    let end = base.saturating_add(data.len() as u64);
+    let mut parts = Vec::new();
+    let mut at = base;
+    let behind = end..end;
+    for range in named.iter().filter(|range| range.end > base && range.start < end).chain([&behind])
+    {
+        if range.start > at {
+            let part = &data[(at - base) as usize..(range.start - base) as usize];
+            // Words keep their alignment.
+            let first = part.iter().position(|byte| *byte != 0).map(|first| first & !3);
+            let last = part.iter().rposition(|byte| *byte != 0);
+            parts.extend(first.zip(last).map(|(first, last)| &part[first..=last]));
+        }
+        at = at.max(range.end);
+    }
+    parts
+}
+
 /// The context that determines the meaning of a program's words.
-struct Program {
+struct Program<'a> {
     /// The address ranges of code, data and variables.
-    memory: Vec<std::ops::Range<u64>>,
+    memory: Vec<Range<u64>>,
     /// The functions by start address.
     names: BTreeMap<u32, String>,
     /// Where data begins within code, and where code continues.
     marks: BTreeMap<u32, bool>,
+    /// Functions, data and places that have a name: beginning, length, name.
+    symbols: Vec<(u32, u32, String)>,
+    /// What the file loads.
+    loaded: Vec<(u64, &'a [u8])>,
 }
 
-impl Program {
-    fn of(file: &object::File<'_>, elf: &[u8]) -> Option<Self> {
+/// How far from a symbol an address may still be meant as one beside it: compilers put a pointer before an
+/// array that a loop increments first.
+const NEAR: i64 = 16;
+/// How many bytes at an address without a symbol are compared.
+const CONTENT: usize = 16;
+/// How many addresses in a row are followed: to a constant, and from there to its text.
+const DEPTH: u32 = 3;
+
+impl<'a> Program<'a> {
+    fn of(file: &object::File<'_>, elf: &'a [u8]) -> Option<Self> {
         let (mut names, mut marks) = (BTreeMap::new(), BTreeMap::new());
+        let mut symbols = Vec::new();
+        // Debug information has mapping symbols, too, whose addresses are offsets.
+        let in_memory = |section: &object::Section<'_, '_>| match section.flags() {
+            SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(SHF_ALLOC),
+            _ => true,
+        };
+        let sections = file.sections().filter(in_memory).map(|section| section.index());
+        let sections: HashSet<_> = sections.collect();
         for symbol in file.symbols() {
+            if symbol.section_index().is_some_and(|index| !sections.contains(&index)) {
+                continue;
+            }
             let (Ok(name), Ok(address)) = (symbol.name(), u32::try_from(symbol.address())) else {
                 continue;
             };
@@ -117,11 +260,17 @@ impl Program {
             let is = |letter: &str| name == letter || name.starts_with(&format!("{letter}."));
             if is("$d") || is("$t") || is("$a") {
                 marks.insert(address, is("$d"));
-            } else if symbol.kind() == SymbolKind::Text {
+                continue;
+            }
+            if symbol.kind() == SymbolKind::Text {
                 names.insert(address & !1, name.to_owned());
             }
+            if symbol.section_index().is_some() && !name.is_empty() {
+                let size = u32::try_from(symbol.size()).unwrap_or(0);
+                symbols.push((address & !1, size, name.to_owned()));
+            }
         }
-        Some(Self { memory: memory(elf)?, names, marks })
+        Some(Self { memory: memory(elf)?, names, marks, symbols, loaded: loaded(elf)? })
     }
 
     fn holds(&self, word: u32) -> bool {
@@ -129,15 +278,41 @@ impl Program {
         self.memory.iter().any(|range| range.start <= word.into() && u64::from(word) <= range.end)
     }
 
-    fn data(&self, bytes: &[u8]) -> [u8; 32] {
-        let mut digest = Sha256::new();
-        for word in bytes.chunks(4) {
-            match <[u8; 4]>::try_from(word).map(u32::from_le_bytes) {
-                Ok(word) if self.holds(word) => digest.update([0xFF; 5]),
-                _ => digest.update(word),
-            }
+    /// Returns a word as a piece.
+    fn word(&self, word: u32) -> Piece {
+        self.word_to(word, DEPTH)
+    }
+
+    /// Returns a word as a piece, following up to this many addresses in a row.
+    fn word_to(&self, word: u32, depth: u32) -> Piece {
+        if !self.holds(word) {
+            return Piece::Word(word);
         }
-        digest.finalize().into()
+        let near = self.symbols.iter().filter_map(|(begin, size, name)| {
+            let from = i64::from(word) - i64::from(*begin);
+            let is_near = (-NEAR..=i64::from(*size) + NEAR).contains(&from);
+            is_near.then(|| (name.clone(), from))
+        });
+        let near: BTreeSet<_> = near.collect();
+        let content = self.loaded.iter().find_map(|(begin, bytes)| {
+            let at = usize::try_from(u64::from(word).checked_sub(*begin)?).ok()?;
+            bytes.get(at..).map(|rest| &rest[..rest.len().min(CONTENT)])
+        });
+        let content = content.filter(|_| near.is_empty() && depth > 0);
+        let content = content.map_or_else(Vec::new, |bytes| self.data_to(bytes, depth - 1));
+        Piece::Address(Address { near, content, word })
+    }
+
+    fn data(&self, bytes: &[u8]) -> Vec<Piece> {
+        self.data_to(bytes, DEPTH)
+    }
+
+    fn data_to(&self, bytes: &[u8], depth: u32) -> Vec<Piece> {
+        let words = bytes.chunks(4).map(|word| match <[u8; 4]>::try_from(word) {
+            Ok(word) => vec![self.word_to(u32::from_le_bytes(word), depth)],
+            Err(_) => word.iter().map(|byte| Piece::Half(u16::from(*byte))).collect(),
+        });
+        words.flatten().collect()
     }
 
     fn function(&self, base: u32, bytes: &[u8]) -> Part {
@@ -151,8 +326,7 @@ impl Program {
             let in_data = self.marks.range(..=address).next_back().is_some_and(|(_, data)| *data);
             let second = half(at + 2);
             if let (true, true, Some(second)) = (in_data, address.is_multiple_of(4), second) {
-                let word = u32::from(second) << 16 | u32::from(first);
-                part.pieces.push(if self.holds(word) { Piece::Address } else { Piece::Word(word) });
+                part.pieces.push(self.word(u32::from(second) << 16 | u32::from(first)));
                 at += 4;
                 continue;
             }
@@ -178,11 +352,15 @@ impl Program {
                 if !top {
                     lower.insert(register, (here, value));
                 } else if let Some((there, low)) = lower.remove(&register)
-                    && self.holds(value << 16 | low)
+                    && let moved @ Piece::Address(_) = self.word(value << 16 | low)
                 {
-                    for piece in [there, there + 1, here, here + 1] {
-                        part.pieces[piece] = Piece::Address;
+                    // The registers and the kind of instruction remain.
+                    for first in [there, here] {
+                        part.pieces[first] =
+                            Piece::Half(if first == there { 0xF240 } else { 0xF2C0 });
+                        part.pieces[first + 1] = Piece::Half(register << 8);
                     }
+                    part.pieces.push(moved);
                 }
             }
             at += 4;
@@ -220,10 +398,12 @@ fn wide_move(first: u16, second: u16) -> Option<(bool, u16, u32)> {
 mod tests {
     use super::*;
 
-    fn program(names: &[(u32, &str)]) -> Program {
+    fn program(names: &[(u32, &str)]) -> Program<'static> {
         let names = names.iter().map(|(at, name)| (*at, (*name).to_owned())).collect();
         let marks = BTreeMap::from([(0x100, false), (0x110, true), (0x200, false)]);
-        Program { memory: vec![0..0x400, 0x2000_0000..0x2000_0100], names, marks }
+        let symbols = vec![(0x100, 8, "start".to_owned()), (0x2000_0010, 4, "count".to_owned())];
+        let memory = vec![0..0x400, 0x2000_0000..0x2000_0100];
+        Program { memory, names, marks, symbols, loaded: Vec::new() }
     }
 
     fn bytes(halves: &[u16]) -> Vec<u8> {
@@ -258,27 +438,84 @@ mod tests {
         );
     }
 
+    /// The pieces of a word of data in code, in a program whose symbols are elsewhere by this much.
+    fn literal(by: u32, word: u32) -> Vec<Piece> {
+        let mut there = program(&[]);
+        there.symbols.iter_mut().for_each(|(begin, ..)| *begin += by);
+        there.function(0x110, &bytes(&[word as u16, (word >> 16) as u16])).pieces
+    }
+
     #[test]
-    fn addresses_are_ignored_and_constants_compared() {
-        let there = program(&[]);
-        let literal = |word: u32| {
-            let halves = [word as u16, (word >> 16) as u16];
-            there.function(0x110, &bytes(&halves)).pieces
+    fn addresses_go_by_their_symbols_and_numbers_are_compared() {
+        let compare = |a: &[Piece], b: &[Piece]| Likeness::of(a, b);
+        let count = literal(0, 0x2000_0010);
+        assert_eq!(compare(&count, &literal(0x20, 0x2000_0030)), Likeness::Same);
+        // An array's end, and the word before it.
+        for beside in [4, -4_i32 as u32] {
+            let here = literal(0, 0x2000_0010_u32.wrapping_add(beside));
+            let there = literal(0x20, 0x2000_0030_u32.wrapping_add(beside));
+            assert_eq!(compare(&here, &there), Likeness::Same);
+        }
+        // Another variable, or a number that is no address: both are within the program.
+        assert_eq!(compare(&count, &literal(0, 0x2000_0080)), Likeness::Unclear);
+        assert_eq!(compare(&literal(0, 0x100), &literal(0, 0x200)), Likeness::Unclear);
+        assert_eq!(compare(&literal(0, 0x200), &literal(0x20, 0x200)), Likeness::Same);
+        assert_eq!(
+            compare(&literal(0, 0x1234_5678), &literal(0, 0x1234_5679)),
+            Likeness::Different
+        );
+        // The same number, where the program has become so long that it looks like an address.
+        let mut long = program(&[]);
+        long.memory.push(0..0x2000_0000);
+        let number = long.function(0x110, &bytes(&[0x5678, 0x1234])).pieces;
+        assert_eq!(compare(&number, &literal(0, 0x1234_5678)), Likeness::Same);
+    }
+
+    #[test]
+    fn anonymous_constants_go_by_their_contents() {
+        let text = b"a constant that moves........".as_slice();
+        let at = |begin: u64, text: &'static [u8], word: u32| {
+            let mut there = program(&[]);
+            there.loaded.push((begin, text));
+            there.function(0x110, &bytes(&[word as u16, (word >> 16) as u16])).pieces
         };
-        assert_eq!(literal(0x2000_0010), literal(0x2000_0020));
-        assert_ne!(literal(0x1234_5678), literal(0x1234_5679));
-        // movw r3, low; movt r3, high
-        let pair = |low: u16, high: u16| {
+        let here = at(0x300, text, 0x302);
+        assert_eq!(Likeness::of(&here, &at(0x340, text, 0x342)), Likeness::Same);
+        assert_eq!(Likeness::of(&here, &at(0x340, text, 0x344)), Likeness::Unclear);
+        // Vectors that all lead to the same handler do not show that two numbers are the same place.
+        let vectors = &[0x41, 1, 0, 0].repeat(16).leak()[..];
+        let vector = at(0x200, vectors, 0x210);
+        assert_eq!(Likeness::of(&vector, &at(0x200, vectors, 0x220)), Likeness::Unclear);
+    }
+
+    #[test]
+    fn what_no_symbol_names_is_data_too() {
+        let data = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0];
+        let named = [0x102..0x104, 0x108..0x10B, 0x200..0x300];
+        // Zeros at the ends are padding, and words stay words.
+        let parts: [&[u8]; 2] = [&[1, 2, 3, 4], &[8, 9]];
+        assert_eq!(unnamed(0x100, &data, &named), parts);
+        assert_eq!(unnamed(0x100, &data, &[0..0x1000]), Vec::<&[u8]>::new());
+    }
+
+    #[test]
+    fn pairs_of_moves_are_one_word() {
+        let there = program(&[]);
+        // movw r, low; movt r, high
+        let pair = |register: u16, low: u16, high: u16| {
             let halves = [
                 0xF240,
-                0x0300 | low,
+                register << 8 | low,
                 0xF2C0 | high >> 12,
-                0x0300 | (high & 0x700) << 4 | high & 0xFF,
+                register << 8 | (high & 0x700) << 4 | high & 0xFF,
             ];
             there.function(0x200, &bytes(&halves)).pieces
         };
-        assert_eq!(pair(0x10, 0x2000), pair(0x20, 0x2000));
-        assert_ne!(pair(0x10, 0x4000), pair(0x20, 0x4000));
+        let of = |a: &[Piece], b: &[Piece]| Likeness::of(a, b);
+        assert_eq!(of(&pair(3, 0x12, 0x2000), &pair(3, 0x12, 0x2000)), Likeness::Same);
+        assert_eq!(of(&pair(3, 0x12, 0x2000), &pair(3, 0x80, 0x2000)), Likeness::Unclear);
+        assert_eq!(of(&pair(3, 0x12, 0x2000), &pair(4, 0x12, 0x2000)), Likeness::Different);
+        assert_eq!(of(&pair(3, 0x12, 0x4000), &pair(3, 0x13, 0x4000)), Likeness::Different);
     }
 
     #[test]

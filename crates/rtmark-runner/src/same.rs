@@ -22,17 +22,19 @@ pub struct CodeChange {
     before: Code,
     after: Code,
     functions: BTreeSet<String>,
+    /// Functions with words that may be addresses which moved, or numbers which were changed.
+    unclear: BTreeSet<String>,
 }
 
 impl CodeChange {
     /// Compares two builds, given as ELF files; returns `None` if one of them cannot be read.
     pub fn between(before: &[u8], after: &[u8]) -> Option<Self> {
         let (before, after) = (Code::of(before)?, Code::of(after)?);
-        let functions = before.changed(&after);
-        Some(Self { before, after, functions })
+        let (functions, unclear) = (before.changed(&after), before.unclear(&after));
+        Some(Self { before, after, functions, unclear })
     }
 
-    /// Tells whether constants and initial values are unchanged.
+    /// Tells whether constants and initial values are unchanged, as far as words that may be addresses show.
     pub fn same_data(&self) -> bool {
         self.before.same_data(&self.after)
     }
@@ -41,16 +43,40 @@ impl CodeChange {
     /// that cannot be determined.
     pub fn in_spans(
         &self,
+        images: (&Probed, &Probed),
+        soc: &Soc,
+        scenario: &Scenario,
+        budget: Cycles,
+    ) -> Option<BTreeSet<String>> {
+        self.executed(&self.functions, images, soc, scenario, budget)
+    }
+
+    /// Returns the functions that the spans of a scenario execute and that are the same except for words
+    /// which may be addresses that moved, or numbers that were changed; `None` if that cannot be
+    /// determined.
+    pub fn unclear_in_spans(
+        &self,
+        images: (&Probed, &Probed),
+        soc: &Soc,
+        scenario: &Scenario,
+        budget: Cycles,
+    ) -> Option<BTreeSet<String>> {
+        self.executed(&self.unclear, images, soc, scenario, budget)
+    }
+
+    fn executed(
+        &self,
+        functions: &BTreeSet<String>,
         (before, after): (&Probed, &Probed),
         soc: &Soc,
         scenario: &Scenario,
         budget: Cycles,
     ) -> Option<BTreeSet<String>> {
-        if self.functions.is_empty() {
+        if functions.is_empty() {
             return Some(BTreeSet::new());
         }
-        let was = executed(&self.before, &self.functions, before, soc, scenario, budget)?;
-        let is = executed(&self.after, &self.functions, after, soc, scenario, budget)?;
+        let was = executed(&self.before, functions, before, soc, scenario, budget)?;
+        let is = executed(&self.after, functions, after, soc, scenario, budget)?;
         Some(was.into_iter().chain(is).collect())
     }
 }

@@ -270,3 +270,25 @@ fn the_gate_fails_only_on_growth_inside_spans() {
             && more("after") - more("before") == 1
     }));
 }
+
+/// With flash at address 0, a number of rounds could be an address as well as a number.
+#[test]
+fn the_gate_fails_on_a_changed_constant_that_could_be_an_address() {
+    let scratch = Scratch::new();
+    let measure = |name: &str| {
+        let what = "--kernel freertos --scenario thread.yield --soc nrf52840 --placements 1";
+        let run = format!("RTMARK_FREERTOS_KERNEL=\"$PWD\" rtmark run {what} --name {name}");
+        ended(&scratch.shell(&run), 0)
+    };
+    // The compiler's own registers and flags remain.
+    let rounds = "push {r2, r3}\\n mrs r2, apsr\\n ldr r3, 1f\\n 2: subs r3, #1\\n bne 2b\\n \
+                  msr apsr_nzcvq, r2\\n pop {r2, r3}\\n b 3f\\n .balign 4\\n 1: .word 20\\n 3:";
+    scratch.insert("vTaskSwitchContext", rounds);
+    measure("base");
+    let file = scratch.kernel().join("tasks.c");
+    let text = std::fs::read_to_string(&file).expect("readable");
+    std::fs::write(&file, text.replace(".word 20", ".word 40")).expect("writable");
+    measure("changed");
+    let output = ended(&scratch.shell("rtmark gate changed --baseline base"), 3);
+    assert!(output.contains("constants or initial values"), "{output}");
+}

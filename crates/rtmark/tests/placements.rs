@@ -28,7 +28,12 @@ fn addresses(elf: &[u8]) -> Vec<(u32, String)> {
 fn a_layout_is_the_same_code_at_other_addresses() {
     let builder = Builder::new(tree()).in_folder(&build_folder());
     let kernels = builder.tree().kernels().expect("kernels");
-    for (name, soc) in [("floor", "stm32c031"), ("freertos", "stm32f405"), ("lilos", "stm32c031")] {
+    for (name, soc) in [
+        ("floor", "stm32c031"),
+        ("freertos", "stm32f405"),
+        ("freertos", "nrf52840"),
+        ("lilos", "stm32c031"),
+    ] {
         let kernel = kernels.iter().find(|kernel| kernel.manifest.id.as_str() == name);
         let kernel = kernel.expect("a kernel of the tree");
         let soc = socs::find(soc).expect("a soc").soc;
@@ -54,6 +59,10 @@ fn a_layout_is_the_same_code_at_other_addresses() {
             let placed = Code::of(&layout.elf).expect("code");
             let changed = code.changed(&placed);
             assert!(changed.is_empty(), "{name}: {changed:?}");
+            // Every address is known by what is there, also where flash is at address 0.
+            let unclear = code.unclear(&placed);
+            assert!(unclear.is_empty(), "{name}: {unclear:?}");
+            assert!(code.same_data(&placed), "{name}");
             assert_eq!(sections(&layout.elf), sections(&own.elf), "{name}");
             assert_ne!(addresses(&layout.elf), addresses(&own.elf), "{name}");
         }
