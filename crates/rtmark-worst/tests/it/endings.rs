@@ -34,7 +34,7 @@ fn path(firmware: &Firmware, core: CoreKind, question: Question) -> Path {
 
 /// Ends the run successfully.
 fn exit(firmware: &mut Firmware) {
-    while firmware.here() % 4 != 0 {
+    while !firmware.here().is_multiple_of(4) {
         firmware.op(&[NOP]);
     }
     firmware.op(&EXIT).op(&[0x0026, 0x0002]);
