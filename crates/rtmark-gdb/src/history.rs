@@ -163,7 +163,8 @@ impl History {
     /// Returns when the next known change is, after the present.
     pub fn next_change(&self, machine: &Machine) -> Option<Moment> {
         let now = Moment::of(machine);
-        self.changes.iter().map(|(at, _)| *at).find(|at| *at > now)
+        let next = self.changes.partition_point(|(at, _)| *at <= now);
+        self.changes.get(next).map(|(at, _)| *at)
     }
 
     /// Makes the known changes of a moment again, to which a run has just come.
