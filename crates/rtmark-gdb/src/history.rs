@@ -1,21 +1,70 @@
 //! Goes back in time with earlier copies of the machine, and by running on from them.
 //!
 //! A machine is a value and runs the same way every time, so any moment can be reached from the copy
-//! before it. A change from outside starts a new history at that point.
+//! before it. What the debugger has changed is part of the past, as in GDB's own recordings (its manual,
+//! "Recording Inferior's Execution and Replaying It"): whoever goes back before a change and forwards
+//! again finds it made again at the same moment. A change in the past begins a new future, and the one
+//! that was known is forgotten.
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
+use rtmark_sim::{Cycles, Instructions, Machine, Observer, Register, Stop, UnmappedAddress};
 
 use crate::stops::Stops;
 
 /// The number of copies kept; beyond that, every second one of the older half is dropped.
 const MAX_COPIES: usize = 64;
 
-/// The session's past, from its beginning on.
+/// A position in a run. Several instructions may begin in one cycle, and while the core sleeps, cycles
+/// pass without an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    pub cycles: Cycles,
+    instructions: Instructions,
+}
+
+impl Moment {
+    pub fn of(machine: &Machine) -> Self {
+        Self { cycles: machine.cycles(), instructions: machine.instructions() }
+    }
+}
+
+/// What the debugger has changed.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Bytes in memory, or a word in a register of the soc.
+    Memory(u32, Vec<u8>),
+    /// Core registers.
+    Registers(Vec<(Register, u32)>),
+}
+
+impl Change {
+    /// Makes the change.
+    pub fn make(&self, machine: &mut Machine) -> Result<(), UnmappedAddress> {
+        match self {
+            Self::Memory(address, bytes) => {
+                let word = <[u8; 4]>::try_from(bytes.as_slice()).map(u32::from_le_bytes);
+                match (machine.poke(*address, bytes), word) {
+                    (Err(_), Ok(word)) => machine.store_word(*address, word),
+                    (result, _) => result,
+                }
+            }
+            Self::Registers(values) => {
+                for (register, value) in values {
+                    machine.set_register(*register, *value);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The session's past, from its beginning on, and the future as far as it is known.
 pub struct History {
-    /// In order of time; the first is the beginning.
+    /// In order of time, each with the changes of its moment; the first is the beginning.
     copies: Vec<Machine>,
+    /// In the order in which they were made, which is that of time.
+    changes: Vec<(Moment, Change)>,
 }
 
 /// Stops before the instruction with this many instructions before it.
@@ -28,6 +77,21 @@ impl Observer for Until {
         } else {
             ControlFlow::Continue(())
         }
+    }
+}
+
+/// An observer of a run up to a moment.
+struct Before<'a, O> {
+    end: Moment,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Observer for Before<'_, O> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        if Moment::of(machine) >= self.end {
+            return ControlFlow::Break(());
+        }
+        self.observer.before(machine)
     }
 }
 
@@ -65,12 +129,13 @@ impl Observer for LastHit<'_> {
 impl History {
     /// Begins the history here.
     pub fn new(machine: &Machine) -> Self {
-        Self { copies: vec![machine.clone()] }
+        Self { copies: vec![machine.clone()], changes: Vec::new() }
     }
 
     /// Keeps a copy of the present.
     pub fn save(&mut self, machine: &Machine) {
-        if self.copies.last().is_some_and(|last| last.cycles() >= machine.cycles()) {
+        let now = Moment::of(machine);
+        if self.copies.last().is_some_and(|last| Moment::of(last) >= now) {
             return;
         }
         self.copies.push(machine.clone());
@@ -83,12 +148,47 @@ impl History {
         }
     }
 
-    /// Handles a change from outside: what followed the present once will not happen again.
-    pub fn discard_future(&mut self, machine: &Machine) {
-        let now = machine.cycles();
-        // The beginning stays, changed or not.
-        self.copies.retain(|copy| copy.cycles() < now);
-        self.copies.push(machine.clone());
+    /// Makes a change in the present. What followed once will not happen again.
+    pub fn change(&mut self, machine: &mut Machine, change: Change) -> Result<(), UnmappedAddress> {
+        change.make(machine)?;
+        let now = Moment::of(machine);
+        self.changes.retain(|(at, _)| *at <= now);
+        self.changes.push((now, change));
+        // This also replaces the beginning if nothing has run yet.
+        self.copies.retain(|copy| Moment::of(copy) < now);
+        self.save(machine);
+        Ok(())
+    }
+
+    /// Returns when the next known change is, after the present.
+    pub fn next_change(&self, machine: &Machine) -> Option<Moment> {
+        let now = Moment::of(machine);
+        let next = self.changes.partition_point(|(at, _)| *at <= now);
+        self.changes.get(next).map(|(at, _)| *at)
+    }
+
+    /// Makes the known changes of a moment again, to which a run has just come.
+    pub fn repeat_changes(&self, machine: &mut Machine, now: Moment) {
+        for (_, change) in self.changes.iter().filter(|(at, _)| *at == now) {
+            let made = change.make(machine);
+            debug_assert!(made.is_ok(), "it has been made before");
+        }
+    }
+
+    /// Runs until the observer stops, with the known changes.
+    fn run(&self, machine: &mut Machine, observer: &mut impl Observer) -> Stop {
+        while let Some(end) = self.next_change(machine) {
+            let mut before = Before { end, observer };
+            let mut stop = machine.run_observed(end.cycles, &mut before);
+            if stop == Stop::Limit && Moment::of(machine) < end {
+                stop = machine.run_observed(Cycles(u64::MAX), &mut before);
+            }
+            if Moment::of(machine) < end {
+                return stop;
+            }
+            self.repeat_changes(machine, end);
+        }
+        machine.run_observed(Cycles(u64::MAX), observer)
     }
 
     /// Returns the machine before the instruction that `count` others preceded; `None` before the
@@ -96,7 +196,7 @@ impl History {
     pub fn at(&self, count: u64) -> Option<Machine> {
         let before = |copy: &&Machine| copy.instructions().0 <= count;
         let mut machine = self.copies.iter().rev().find(before)?.clone();
-        machine.run_observed(Cycles(u64::MAX), &mut Until(count));
+        self.run(&mut machine, &mut Until(count));
         Some(machine)
     }
 
@@ -108,7 +208,7 @@ impl History {
                 continue;
             }
             let mut last = LastHit { stops, before, hit: None };
-            let stop = copy.clone().run_observed(Cycles(u64::MAX), &mut last);
+            let stop = self.run(&mut copy.clone(), &mut last);
             debug_assert!(stop == Stop::Observer || last.hit.is_none(), "it has run before");
             if let Some((count, hit)) = last.hit
                 && let Some(machine) = self.at(count)

@@ -24,7 +24,7 @@ use gdbstub::target::{Target, TargetError, TargetResult};
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 
 use crate::SessionObserver;
-use crate::history::{History, Hit};
+use crate::history::{Change, History, Hit, Moment};
 use crate::registers::{self, Core, Values};
 use crate::stops::{Stops, Watchpoint};
 
@@ -55,8 +55,8 @@ pub struct DebugTarget<'a> {
     leaves: bool,
     /// Receives the program's output, once.
     pub observer: &'a mut dyn SessionObserver,
-    /// The cycle up to which output has been reported.
-    printed: Cycles,
+    /// The moment up to which output has been reported.
+    printed: Moment,
 }
 
 /// Looks for stops while a program runs forwards.
@@ -65,11 +65,16 @@ struct StopFinder<'a> {
     /// The instruction at which it begins, which does not stop again.
     first: u64,
     is_step: bool,
+    /// Where to end without a reason.
+    pause: Option<Moment>,
     reason: Option<TargetStopReason>,
 }
 
 impl Observer for StopFinder<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        if self.pause.is_some_and(|pause| Moment::of(machine) >= pause) {
+            return ControlFlow::Break(());
+        }
         let count = machine.instructions().0;
         if count > self.first {
             // GDB steps over the access itself, as on Arm chips.
@@ -88,7 +93,7 @@ impl Observer for StopFinder<'_> {
 
 impl<'a> DebugTarget<'a> {
     pub fn new(machine: Machine, limit: Cycles, observer: &'a mut dyn SessionObserver) -> Self {
-        let (printed, history) = (machine.cycles(), History::new(&machine));
+        let (printed, history) = (Moment::of(&machine), History::new(&machine));
         let (stop, stops, mode) = (None, Stops::default(), Mode::Step);
         Self { machine, stop, limit, stops, history, mode, leaves: true, observer, printed }
     }
@@ -122,8 +127,9 @@ impl<'a> DebugTarget<'a> {
         };
         let console = self.machine.take_console();
         // Repeated parts of a run print nothing new.
-        if self.machine.cycles() > self.printed {
-            self.printed = self.machine.cycles();
+        let now = Moment::of(&self.machine);
+        if now > self.printed {
+            self.printed = now;
             if !console.is_empty() {
                 self.observer.printed(console);
             }
@@ -131,26 +137,52 @@ impl<'a> DebugTarget<'a> {
         reason
     }
 
+    /// Returns the next moment at which a forward run pauses, where it goes through a known future: for a
+    /// change, or at the end of what has been printed.
+    fn next_pause(&self) -> Option<Moment> {
+        let printed = Some(self.printed).filter(|printed| *printed > Moment::of(&self.machine));
+        self.history.next_change(&self.machine).into_iter().chain(printed).min()
+    }
+
     fn run_forward(&mut self, is_step: bool) -> Option<TargetStopReason> {
         self.stop = None;
-        let until = self.machine.cycles().saturating_add(Cycles(SLICE)).min(self.limit);
+        let now = self.machine.cycles();
+        let pause = self.next_pause();
+        // Of several instructions in one cycle, only an observer can tell which one is next.
+        let later = pause.map(|pause| pause.cycles).filter(|cycles| *cycles > now);
+        let until = now.saturating_add(Cycles(SLICE)).min(self.limit);
+        let until = until.min(later.unwrap_or(until));
         let leaves = std::mem::take(&mut self.leaves);
         let first = self.machine.instructions().0.wrapping_sub(u64::from(!leaves));
-        let mut forwards = StopFinder { stops: &self.stops, first, is_step, reason: None };
+        let stops = &self.stops;
+        let mut forwards = StopFinder { stops, first, is_step, pause, reason: None };
         // One instruction steps off a breakpoint; without watchpoints the rest runs at full speed.
-        let fast = !is_step && self.stops.watchpoints.is_empty();
+        let fast =
+            !is_step && self.stops.watchpoints.is_empty() && pause.is_some() == later.is_some();
+        let (mut stop, mut reason);
         if fast && !leaves {
-            let stop = run_fast(&mut self.machine, &self.stops, until);
-            return self.ended(stop, None);
+            (stop, reason) = (run_fast(&mut self.machine, &self.stops, until), None);
+        } else {
+            forwards.is_step |= fast;
+            stop = self.machine.run_observed(until, &mut forwards);
+            reason = forwards.reason;
+            if fast && stop == Stop::Observer && reason == Some(TargetStopReason::DoneStep) {
+                (stop, reason) = (run_fast(&mut self.machine, &self.stops, until), None);
+            }
         }
-        forwards.is_step |= fast;
-        let mut stop = self.machine.run_observed(until, &mut forwards);
-        if fast && stop == Stop::Observer && forwards.reason == Some(TargetStopReason::DoneStep) {
-            forwards.reason = None;
-            stop = run_fast(&mut self.machine, &self.stops, until);
+        if let Some(pause) = pause.filter(|pause| Moment::of(&self.machine) >= *pause) {
+            self.history.repeat_changes(&mut self.machine, pause);
         }
-        let reason = forwards.reason;
         self.ended(stop, reason)
+    }
+
+    /// Makes a change that GDB asks for. What happened after the present once has not been printed in the
+    /// new future.
+    fn change(&mut self, change: Change) -> TargetResult<(), Self> {
+        let changed = self.history.change(&mut self.machine, change);
+        changed.map_err(|_| TargetError::NonFatal)?;
+        self.printed = Moment::of(&self.machine);
+        Ok(())
     }
 
     /// Translates why a forward run returned into GDB's terms; returns nothing if it is to continue.
@@ -239,13 +271,10 @@ impl SingleThreadBase for DebugTarget<'_> {
             return Err(TargetError::NonFatal);
         }
         // Stack pointers have several names, so only changes are written.
-        for (register, value) in all.into_iter().zip(&values.words) {
-            if self.machine.register(register) != *value {
-                self.machine.set_register(register, *value);
-            }
-        }
-        self.history.discard_future(&self.machine);
-        Ok(())
+        let all = all.into_iter().zip(values.words.iter().copied());
+        let changed: Vec<_> =
+            all.filter(|(register, value)| self.machine.register(*register) != *value).collect();
+        if changed.is_empty() { Ok(()) } else { self.change(Change::Registers(changed)) }
     }
 
     fn read_addrs(&mut self, start: u32, data: &mut [u8]) -> TargetResult<usize, Self> {
@@ -255,13 +284,7 @@ impl SingleThreadBase for DebugTarget<'_> {
     }
 
     fn write_addrs(&mut self, start: u32, data: &[u8]) -> TargetResult<(), Self> {
-        let word = <[u8; 4]>::try_from(data).map(u32::from_le_bytes);
-        let written = match (self.machine.poke(start, data), word) {
-            (Err(_), Ok(word)) => self.machine.store_word(start, word),
-            (result, _) => result,
-        };
-        self.history.discard_future(&self.machine);
-        written.map_err(|_| TargetError::NonFatal)
+        self.change(Change::Memory(start, data.to_vec()))
     }
 
     fn support_resume(&mut self) -> Option<SingleThreadResumeOps<'_, Self>> {

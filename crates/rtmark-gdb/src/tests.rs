@@ -1,7 +1,8 @@
 use std::io::Read as _;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
 
-use rtmark_sim::Soc;
+use rtmark_sim::{Observer, Soc};
 
 use super::*;
 
@@ -29,20 +30,33 @@ const SOC: &str = r#"
 /// Counts in R0 for ever: adds r0, #1; b back to it.
 const PROGRAM: [u32; 3] = [0x2000_0400, 9, 0xE7FD_3001];
 
-fn machine() -> Machine {
-    let mut machine = Machine::new(&Soc::from_toml(SOC).expect("a soc"));
-    for (at, word) in PROGRAM.iter().enumerate() {
+/// Prints letters for ever, from `A` on: movs r4, #65; movs r1, #0x20; lsls r1, r1, #24; strb r4, [r1];
+/// movs r0, #3; bkpt 0xab; adds r4, #1; b back to the second one.
+const PRINTING: [u32; 6] = [0x2000_0400, 9, 0x2120_2441, 0x700C_0609, 0xBEAB_2003, 0xE7F8_3401];
+/// The call that prints, in that program.
+const PRINTS: &str = "12";
+
+/// A core that begins several instructions in one cycle, and a loop of such: adds r0, #1; adds r1, #1;
+/// adds r2, #1; b back to the first.
+const DUAL_ISSUE: &str = include_str!("../../../socs/generic-cortex-m7.toml");
+const ADDING: [u32; 4] = [0x2000_0400, 9, 0x3101_3001, 0xE7FB_3201];
+
+fn machine(soc: &str, program: &[u32]) -> Machine {
+    let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+    for (at, word) in program.iter().enumerate() {
         machine.poke_word(4 * at as u32, *word).expect("in flash");
     }
     machine.reset().expect("vectors");
     machine
 }
 
-/// Passes the address on.
-struct Waiting(Sender<SocketAddr>);
+/// Passes the address on, and keeps what is printed.
+struct Waiting(Sender<SocketAddr>, Vec<u8>);
 
 impl SessionObserver for Waiting {
-    fn printed(&mut self, _: Vec<u8>) {}
+    fn printed(&mut self, mut bytes: Vec<u8>) {
+        self.1.append(&mut bytes);
+    }
 
     fn listening(&mut self, address: SocketAddr) {
         self.0.send(address).expect("somebody waits");
@@ -73,12 +87,28 @@ impl Debugger {
 
     /// Returns R0 and the program counter.
     fn state(&mut self) -> (u32, u32) {
+        (self.register(0), self.register(15))
+    }
+
+    fn register(&mut self, number: usize) -> u32 {
         let registers = self.send_packet("g");
-        let word = |at: usize| {
-            let text = &registers[8 * at..8 * at + 8];
-            u32::from_str_radix(text, 16).expect("hexadecimal").swap_bytes()
-        };
-        (word(0), word(15))
+        let text = &registers[8 * number..8 * number + 8];
+        u32::from_str_radix(text, 16).expect("hexadecimal").swap_bytes()
+    }
+
+    /// Sets a register, as GDB does: by all of them.
+    fn set_register(&mut self, number: usize, value: u32) {
+        let mut registers = self.send_packet("g");
+        let text = format!("{:08x}", value.swap_bytes());
+        registers.replace_range(8 * number..8 * number + 8, &text);
+        assert_eq!(self.send_packet(&format!("G{registers}")), "OK");
+    }
+
+    /// Steps forwards or backwards, with `s` or `bs`.
+    fn steps(&mut self, step: &str, times: usize) {
+        for _ in 0..times {
+            assert_eq!(self.send_packet(step), "S05");
+        }
     }
 }
 
@@ -99,15 +129,25 @@ fn expanded(answer: &str) -> String {
     whole
 }
 
-/// Runs a session with a debugger's requests, and returns how it ended.
-fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, SessionEnd) {
+/// Runs a session with a debugger's requests on a machine, and returns how it ended and what was
+/// printed.
+fn session_of(machine: Machine, ask: impl FnOnce(&mut Debugger)) -> (Machine, SessionEnd, Vec<u8>) {
     let (send, address) = channel();
     let server = std::thread::spawn(move || {
-        serve("127.0.0.1:0", machine(), Cycles(1_000_000), &mut Waiting(send)).expect("it listens")
+        let mut waiting = Waiting(send, Vec::new());
+        let served = serve("127.0.0.1:0", machine, Cycles(12_000_000), &mut waiting);
+        let (machine, end) = served.expect("it listens");
+        (machine, end, waiting.1)
     });
     let connection = TcpStream::connect(address.recv().expect("an address")).expect("it listens");
     ask(&mut Debugger(connection));
     server.join().expect("no panic")
+}
+
+/// Runs a session on the program that counts.
+fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, SessionEnd) {
+    let (machine, end, _) = session_of(machine(SOC, &PROGRAM), ask);
+    (machine, end)
 }
 
 #[test]
@@ -151,13 +191,187 @@ fn reverse_continue_stops_at_the_previous_breakpoint() {
     assert_eq!(ended, SessionEnd::Detached);
 }
 
+/// GDB's own recordings repeat what was changed while recording (its manual, "Recording Inferior's
+/// Execution and Replaying It").
+#[test]
+fn changes_are_undone_backwards_and_made_again_forwards() {
+    let (_, ended) = session(|debugger| {
+        let word = |debugger: &mut Debugger| debugger.send_packet("m20000010,4");
+        debugger.steps("s", 6);
+        assert_eq!(debugger.state(), (3, 8));
+        assert_eq!(debugger.send_packet("M20000010,4:01020304"), "OK");
+        debugger.set_register(0, 100);
+        debugger.steps("s", 4);
+        assert_eq!(debugger.state(), (102, 8));
+        debugger.steps("bs", 4);
+        assert_eq!((debugger.state(), word(debugger).as_str()), ((100, 8), "01020304"));
+        debugger.steps("bs", 2);
+        assert_eq!((debugger.state(), word(debugger).as_str()), ((2, 8), "a5a5a5a5"));
+        // Step by step, and backwards from behind the change.
+        debugger.steps("s", 2);
+        assert_eq!((debugger.state(), word(debugger).as_str()), ((100, 8), "01020304"));
+        debugger.steps("s", 2);
+        assert_eq!((debugger.state(), word(debugger).as_str()), ((101, 8), "01020304"));
+        debugger.steps("bs", 1);
+        assert_eq!((debugger.state(), word(debugger).as_str()), ((101, 10), "01020304"));
+        debugger.steps("bs", 4);
+        assert_eq!((debugger.state(), word(debugger).as_str()), ((2, 10), "a5a5a5a5"));
+        // A breakpoint at the very moment of the change is found in both directions.
+        assert_eq!(debugger.send_packet("Z0,8,2"), "OK");
+        for (to, count) in [("c", 2), ("c", 100), ("c", 101), ("bc", 100), ("bc", 2), ("bc", 1)] {
+            assert!(debugger.send_packet(to).starts_with("T05"));
+            assert_eq!(debugger.state(), (count, 8));
+        }
+        assert_eq!(debugger.send_packet("z0,8,2"), "OK");
+        // Without it at full speed, past the change and further than one slice.
+        assert_eq!(debugger.send_packet("c"), "S18");
+        let end = debugger.register(0);
+        assert_eq!(word(debugger), "01020304");
+        assert!(end > 1_000_000);
+        debugger.steps("bs", 2);
+        assert_eq!((debugger.register(0), word(debugger).as_str()), (end - 1, "01020304"));
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    assert_eq!(ended, SessionEnd::Detached);
+}
+
+/// SP is another name of MSP here, and GDB writes both.
+#[test]
+fn the_stack_pointer_can_be_set() {
+    session(|debugger| {
+        debugger.steps("s", 2);
+        debugger.set_register(13, 0x2000_0300);
+        assert_eq!(debugger.register(13), 0x2000_0300);
+        debugger.steps("s", 1);
+        debugger.steps("bs", 2);
+        assert_eq!(debugger.register(13), 0x2000_0400);
+        debugger.steps("s", 2);
+        assert_eq!(debugger.register(13), 0x2000_0300);
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+}
+
+#[test]
+fn a_change_in_the_past_begins_another_future() {
+    let (_, ended) = session(|debugger| {
+        let words = |debugger: &mut Debugger| debugger.send_packet("m20000010,8");
+        debugger.steps("s", 4);
+        assert_eq!(debugger.send_packet("M20000010,4:01010101"), "OK");
+        debugger.steps("s", 4);
+        debugger.steps("bs", 6);
+        assert_eq!(debugger.send_packet("M20000014,4:02020202"), "OK");
+        debugger.steps("s", 6);
+        assert_eq!(words(debugger), "a5a5a5a502020202");
+        debugger.steps("bs", 1);
+        assert_eq!(words(debugger), "a5a5a5a502020202", "of the same history");
+        debugger.steps("bs", 6);
+        assert_eq!(words(debugger), "a5a5a5a5a5a5a5a5");
+        // A write that fails changes nothing, and neither does one of what is there.
+        assert!(debugger.send_packet("M70000000,4:01020304").starts_with('E'));
+        let count = debugger.register(0);
+        debugger.set_register(0, count);
+        debugger.steps("s", 1);
+        assert_eq!(words(debugger), "a5a5a5a502020202");
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    assert_eq!(ended, SessionEnd::Detached);
+}
+
+/// Returns the cycles in which the next instructions begin.
+fn beginnings(machine: &Machine, count: usize) -> Vec<u64> {
+    struct Beginnings(Vec<u64>, usize);
+    impl Observer for Beginnings {
+        fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+            self.0.push(machine.cycles().0);
+            if self.0.len() < self.1 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        }
+    }
+    let mut beginnings = Beginnings(Vec::new(), count);
+    machine.clone().run_observed(Cycles(u64::MAX), &mut beginnings);
+    beginnings.0
+}
+
+/// Also in the middle of a cycle.
+#[test]
+fn more_changes_than_copies_are_kept() {
+    let cores = [machine(SOC, &PROGRAM), machine(DUAL_ISSUE, &ADDING)];
+    let begun = beginnings(&cores[1], 200);
+    assert!(begun.windows(2).filter(|pair| pair[0] == pair[1]).count() > 50, "{begun:?}");
+    cores.into_iter().for_each(keep_many_changes);
+}
+
+fn keep_many_changes(machine: Machine) {
+    let (_, ended, _) = session_of(machine, |debugger| {
+        for number in 0..200_u32 {
+            let write = format!("M20000010,4:{:08x}", number.swap_bytes());
+            assert_eq!(debugger.send_packet(&write), "OK");
+            debugger.steps("s", 1);
+        }
+        for number in (0..200_u32).rev() {
+            debugger.steps("bs", 1);
+            let word = format!("{:08x}", number.swap_bytes());
+            assert_eq!(debugger.send_packet("m20000010,4"), word);
+        }
+        for number in 0..150_u32 {
+            let word = format!("{:08x}", number.swap_bytes());
+            assert_eq!(debugger.send_packet("m20000010,4"), word);
+            debugger.steps("s", 1);
+        }
+        assert_eq!(debugger.send_packet("c"), "S18");
+        assert_eq!(debugger.send_packet("m20000010,4"), "c7000000");
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    assert_eq!(ended, SessionEnd::Detached);
+}
+
+#[test]
+fn nothing_is_printed_twice() {
+    let (.., printed) = session_of(machine(SOC, &PRINTING), |debugger| {
+        assert_eq!(debugger.send_packet(&format!("Z0,{PRINTS},2")), "OK");
+        for to in ["c", "c", "c", "c", "bc", "bc", "c", "bc", "bc"] {
+            assert!(debugger.send_packet(to).starts_with("T05"));
+        }
+        assert_eq!(debugger.register(4), u32::from(b'A'));
+        assert_eq!(debugger.send_packet(&format!("z0,{PRINTS},2")), "OK");
+        // In one go past the end of what was printed.
+        assert_eq!(debugger.send_packet("c"), "S18");
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    assert!(printed.len() > 100_000);
+    let numbered = (b'A'..=u8::MAX).chain((0..=u8::MAX).cycle());
+    assert_eq!(printed.iter().copied().zip(numbered).position(|(one, other)| one != other), None);
+}
+
+#[test]
+fn what_is_new_after_a_change_in_the_past_is_printed() {
+    let (.., printed) = session_of(machine(SOC, &PRINTING), |debugger| {
+        let forwards = |debugger: &mut Debugger, times: usize| {
+            for _ in 0..times {
+                assert!(debugger.send_packet("c").starts_with("T05"));
+            }
+        };
+        assert_eq!(debugger.send_packet(&format!("Z0,{PRINTS},2")), "OK");
+        forwards(debugger, 5);
+        for _ in 0..3 {
+            assert!(debugger.send_packet("bc").starts_with("T05"));
+        }
+        assert_eq!(debugger.register(4), u32::from(b'B'));
+        assert_eq!(debugger.send_packet("M20000000,1:78"), "OK");
+        debugger.set_register(4, u32::from(b'p'));
+        forwards(debugger, 3);
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    // The letter is in memory already, so the first new one is what was written there.
+    assert_eq!(String::from_utf8_lossy(&printed), "ABCDxqr");
+}
+
 #[test]
 fn reaching_the_limit_ends_the_session_with_that_stop() {
     let (machine, ended) = session(|debugger| {
         assert_eq!(debugger.send_packet("c"), "S18", "SIGXCPU: out of cycles");
         assert_eq!(debugger.send_packet("D"), "OK");
     });
-    assert!(machine.cycles().0 >= 1_000_000);
+    assert!(machine.cycles().0 >= 12_000_000);
     assert_eq!(ended, SessionEnd::Detached);
 }
 

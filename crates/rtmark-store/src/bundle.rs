@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use rtmark_model::Answer;
+use rtmark_model::{Answer, Key};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -103,6 +103,9 @@ pub struct Imported {
     pub added: Vec<String>,
     /// The ids of runs that it already had; they are left unchanged.
     pub known: Vec<String>,
+    /// The ids of runs that it had from an earlier bundle, made before they were finished, and of which
+    /// it now has more.
+    pub completed: Vec<String>,
     /// The number of answers added.
     pub answers: u64,
     /// Names of runs in the bundle that other runs have in the store.
@@ -213,7 +216,9 @@ fn write(
     Ok(answers)
 }
 
-/// Adds the runs of a bundle to a store: all of them or, if anything is wrong, none.
+/// Adds the runs of a bundle to a store: all of them or, if anything is wrong, none. A run that the store
+/// has is skipped, unless an earlier bundle brought it before it was finished: what that bundle lacked is
+/// appended.
 ///
 /// # Errors
 /// When it is not a bundle, is newer than supported or broken, or the store cannot be written.
@@ -286,20 +291,23 @@ fn read(store: &Store, from: impl BufRead) -> Result<Imported, BundleError> {
         match line {
             Line::Run(run) => {
                 runs += 1;
+                end_run(target, &mut imported, &lines)?;
                 target = begin(store, run, &mut imported, &lines)?;
             }
             Line::Answer(answer) => {
                 answers += 1;
-                match &target {
+                match &mut target {
                     Target::None => return Err(lines.problem("an answer before any run")),
                     Target::Known => {}
                     Target::New(writer) => {
                         writer.record(&answer, None)?;
                         imported.answers += 1;
                     }
+                    Target::Unfinished(run) => run.compare_or_add(&answer, &lines)?,
                 }
             }
             Line::End(end) => {
+                end_run(target, &mut imported, &lines)?;
                 if (end.runs, end.answers) != (runs, answers) {
                     return Err(BundleError::Broken("the counts in its last line do not match"));
                 }
@@ -349,6 +357,118 @@ enum Target<'a> {
     None,
     Known,
     New(RunWriter<'a>),
+    Unfinished(Unfinished<'a>),
+}
+
+/// A run of which an earlier bundle had a part. Answers are only ever appended to a run, so that part is
+/// its beginning.
+struct Unfinished<'a> {
+    writer: RunWriter<'a>,
+    /// The position of the last stored answer that the bundle has repeated.
+    repeated: i64,
+    /// The number of answers that are new.
+    added: u64,
+    /// When it was finished, according to the bundle, and its names there.
+    finished_ms: Option<i64>,
+    names: Vec<String>,
+}
+
+impl Unfinished<'_> {
+    /// Returns the key of the next stored answer, with its position.
+    fn next_stored(&self) -> Result<Option<(i64, Key)>, StoreError> {
+        let store = self.writer.store;
+        let read = || -> rusqlite::Result<Option<(i64, String)>> {
+            let mut statement = store.connection.prepare_cached(
+                "SELECT row, body FROM answers WHERE run = ?1 AND row > ?2 ORDER BY row LIMIT 1",
+            )?;
+            let next = params![self.writer.row, self.repeated];
+            statement.query_row(next, |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        };
+        let Some((row, body)) = read().map_err(|error| store.database(error))? else {
+            return Ok(None);
+        };
+        let answer: Answer = serde_json::from_str(&body)?;
+        Ok(Some((row, answer.key().clone())))
+    }
+
+    /// Passes over an answer that the store has, and adds one that it lacks.
+    fn compare_or_add<R: BufRead>(
+        &mut self,
+        answer: &Answer,
+        lines: &Lines<R>,
+    ) -> Result<(), BundleError> {
+        if self.added == 0
+            && let Some((row, key)) = self.next_stored()?
+        {
+            self.repeated = row;
+            return if key == *answer.key() { Ok(()) } else { Err(self.differs(lines)) };
+        }
+        self.writer.record(answer, None)?;
+        self.added += 1;
+        Ok(())
+    }
+
+    fn differs<R: BufRead>(&self, lines: &Lines<R>) -> BundleError {
+        lines.problem(format!("the store has other answers of the run {}", self.writer.id))
+    }
+
+    fn end<R: BufRead>(self, imported: &mut Imported, lines: &Lines<R>) -> Result<(), BundleError> {
+        let store = self.writer.store;
+        let lacks_some = self.added == 0 && self.next_stored()?.is_some();
+        if lacks_some && self.finished_ms.is_some() {
+            return Err(self.differs(lines));
+        }
+        if self.added == 0 && self.finished_ms.is_none() {
+            imported.known.push(self.writer.id);
+            return Ok(());
+        }
+        store
+            .connection
+            .execute(
+                "UPDATE runs SET finished_ms = ?1 WHERE row = ?2",
+                params![self.finished_ms, self.writer.row],
+            )
+            .map_err(|error| store.database(error))?;
+        give_names(store, self.writer.row, self.names, imported)?;
+        imported.answers += self.added;
+        imported.completed.push(self.writer.id);
+        Ok(())
+    }
+}
+
+/// Handles the end of a run's answers.
+fn end_run<R: BufRead>(
+    target: Target<'_>,
+    imported: &mut Imported,
+    lines: &Lines<R>,
+) -> Result<(), BundleError> {
+    match target {
+        Target::Unfinished(run) => run.end(imported, lines),
+        Target::None | Target::Known | Target::New(_) => Ok(()),
+    }
+}
+
+/// Gives a run the names that it has in a bundle, but for those that another run has, and those that it
+/// once had here: the user has taken them away.
+fn give_names(
+    store: &Store,
+    row: i64,
+    names: Vec<String>,
+    imported: &mut Imported,
+) -> Result<(), BundleError> {
+    for name in names {
+        check_name(&name)?;
+        let known = |query| {
+            let known = store.connection.query_row(query, params![name, row], |row| row.get(0));
+            known.map_err(|error| store.database(error))
+        };
+        if known("SELECT EXISTS (SELECT 1 FROM names WHERE name = ?1 AND run <> ?2)")? {
+            imported.names_taken.push(name);
+        } else if !known("SELECT EXISTS (SELECT 1 FROM marks WHERE text = ?1 AND run = ?2)")? {
+            store.mark(row, "named", &name)?;
+        }
+    }
+    Ok(())
 }
 
 fn begin<'a, R: BufRead>(
@@ -370,14 +490,28 @@ fn begin<'a, R: BufRead>(
         return Err(lines.problem("a run's revision is not a commit"));
     }
     let database = |error| BundleError::Store(store.database(error));
-    let known: Option<i64> = store
+    // A run of this store's own is never changed from outside.
+    let known: Option<(i64, bool)> = store
         .connection
-        .query_row("SELECT row FROM runs WHERE id = ?1", [&run.id], |row| row.get(0))
+        .query_row(
+            "SELECT row, finished_ms IS NULL AND kind = ?2 FROM runs WHERE id = ?1",
+            params![run.id, Kind::Bundled.name()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .optional()
         .map_err(database)?;
-    if known.is_some() {
-        imported.known.push(run.id);
-        return Ok(Target::Known);
+    match known {
+        Some((row, true)) => {
+            let (finished_ms, names) = (run.finished_ms, run.names);
+            let writer = RunWriter { store, row, id: run.id };
+            let run = Unfinished { writer, repeated: 0, added: 0, finished_ms, names };
+            return Ok(Target::Unfinished(run));
+        }
+        Some((_, false)) => {
+            imported.known.push(run.id);
+            return Ok(Target::Known);
+        }
+        None => {}
     }
     let row: i64 = store
         .connection
@@ -396,26 +530,7 @@ fn begin<'a, R: BufRead>(
             |row| row.get(0),
         )
         .map_err(database)?;
-    for name in run.names {
-        check_name(&name)?;
-        let taken: bool = store
-            .connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM names WHERE name = ?1)", [&name], |row| {
-                row.get(0)
-            })
-            .map_err(database)?;
-        if taken {
-            imported.names_taken.push(name);
-        } else {
-            store
-                .connection
-                .execute(
-                    "INSERT INTO marks (run, at_ms, mark, text) VALUES (?1, ?2, 'named', ?3)",
-                    params![row, crate::now_ms(), name],
-                )
-                .map_err(database)?;
-        }
-    }
+    give_names(store, row, run.names, imported)?;
     imported.added.push(run.id.clone());
     Ok(Target::New(RunWriter { store, row, id: run.id }))
 }

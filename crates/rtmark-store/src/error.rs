@@ -79,6 +79,17 @@ pub enum StoreError {
         /// SQLite's error.
         source: rusqlite::Error,
     },
+    /// What was written last is in a journal, which cannot be read in a read-only folder.
+    #[error(
+        "the newest runs of the store {} are in {}, which cannot be read in a read-only folder",
+        path.display(), journal.display()
+    )]
+    Unread {
+        /// The store's file.
+        path: PathBuf,
+        /// The journal beside it.
+        journal: PathBuf,
+    },
     /// SQLite reported another error.
     #[error("the store {}: {source}", path.display())]
     Database {
@@ -167,6 +178,9 @@ impl StoreError {
             Self::NoPlace => "name a file with --store or RTMARK_STORE",
             Self::Folder { .. } | Self::Denied { .. } => {
                 "check the path and its permissions, or name another file with --store or RTMARK_STORE"
+            }
+            Self::Unread { .. } => {
+                "copy both files into a folder that can be written, and name the copy with --store"
             }
             Self::Missing { .. } => {
                 "check --store, RTMARK_STORE or `store` in rtmark.toml; `rtmark run` makes a store"

@@ -153,6 +153,16 @@ fn unchanging(path: &Path) -> PathBuf {
     PathBuf::from(uri + "?immutable=1")
 }
 
+/// Returns the journal of a file, which has what was written last, unless there is none or it is empty.
+fn journal_of(path: &Path) -> Option<PathBuf> {
+    // SQLite keeps it beside the file that a link points to.
+    let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut journal = whole.into_os_string();
+    journal.push("-wal");
+    let journal = PathBuf::from(journal);
+    std::fs::metadata(&journal).is_ok_and(|found| found.len() > 0).then_some(journal)
+}
+
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -194,7 +204,8 @@ impl Store {
     /// location as long as nothing is written.
     ///
     /// # Errors
-    /// Those of [`Store::open`], and when the file does not exist.
+    /// Those of [`Store::open`], when the file does not exist, and when a read-only location has a part
+    /// of the store that can only be read where files can be written.
     pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         if !path.exists() {
@@ -208,8 +219,12 @@ impl Store {
     }
 
     /// Opens a store in a location that nobody can write, which is why opening it normally was `denied`.
-    /// An older version cannot be migrated there.
+    /// An older version cannot be migrated there, and a journal cannot be read: SQLite would need to make
+    /// a file beside it, and ignores it when told that nothing changes.
     fn open_unchanging(path: PathBuf, denied: rusqlite::Error) -> Result<Self, StoreError> {
+        if let Some(journal) = journal_of(&path) {
+            return Err(StoreError::Unread { path, journal });
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let read = Connection::open_with_flags(unchanging(&path), flags);
         let Ok(connection) = read else { return Err(StoreError::of(&path, denied)) };
@@ -419,24 +434,34 @@ impl Store {
         Ok(found)
     }
 
-    /// Passes the answers that were read from logs to `show`, each with the id of its run, the newest
-    /// run first. Removed runs are ignored.
+    /// Passes the answers that were read from logs to `show`, each with the id of its run: first those of
+    /// the run that began last and, of runs that began at the same time, of the one that was added last.
+    /// Removed runs are ignored.
     ///
     /// # Errors
     /// Those of [`Store::each_answer`].
     pub fn each_from_logs<E: From<StoreError>>(
         &self,
-        show: impl FnMut(Answer, &str) -> Result<(), E>,
+        mut show: impl FnMut(Answer, &str) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.each(
-            "SELECT body, runs.id FROM tallies JOIN runs ON runs.row = tallies.run \
-             JOIN answers ON answers.run = tallies.run \
-             WHERE tallies.from_logs > 0 AND answers.backend = ?1 \
-             AND tallies.run NOT IN (SELECT run FROM removed) \
-             ORDER BY tallies.run DESC, answers.row",
-            &[&Backend::Log.name()],
-            show,
-        )
+        let read = || -> rusqlite::Result<Vec<i64>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT runs.row FROM tallies JOIN runs ON runs.row = tallies.run \
+                 WHERE tallies.from_logs > 0 AND runs.row NOT IN (SELECT run FROM removed) \
+                 ORDER BY runs.started_ms DESC, runs.row DESC",
+            )?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        // One query for all runs would sort all answers, which may not fit into memory.
+        for run in read().map_err(|error| E::from(self.database(error)))? {
+            self.each(
+                "SELECT body, runs.id FROM answers JOIN runs ON runs.row = answers.run \
+                 WHERE answers.run = ?1 AND answers.backend = ?2 ORDER BY answers.row",
+                &[&run, &Backend::Log.name()],
+                &mut show,
+            )?;
+        }
+        Ok(())
     }
 
     fn each<E: From<StoreError>>(

@@ -50,7 +50,7 @@ pub fn check_name(name: &str) -> Result<(), StoreError> {
 }
 
 impl Store {
-    fn mark(&self, run: i64, mark: &str, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn mark(&self, run: i64, mark: &str, text: &str) -> Result<(), StoreError> {
         self.connection
             .execute(
                 "INSERT INTO marks (run, at_ms, mark, text) VALUES (?1, ?2, ?3, ?4)",

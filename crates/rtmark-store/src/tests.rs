@@ -513,6 +513,35 @@ fn answers_are_read_in_pages_and_by_subject() {
     assert_eq!(left, 4);
 }
 
+/// A bundle of last year may be imported after the log of today.
+#[test]
+fn figures_from_logs_are_ordered_by_when_their_runs_began() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    for (id, started_ms) in [("today", 30), ("last-year", 10), ("twin-1", 20), ("twin-2", 20)] {
+        let kind = Kind::Bundled.name();
+        store
+            .connection
+            .execute(
+                "INSERT INTO runs (id, started_ms, command, rtmark, kind) VALUES (?1, ?2, 'c', '0', ?3)",
+                params![id, started_ms, kind],
+            )
+            .expect("added");
+        let row = store.connection.last_insert_rowid();
+        let run = RunWriter { store: &store, row, id: id.to_owned() };
+        run.record_all(&[other("a.b", Backend::Log), answer("a.b")]).expect("recorded");
+    }
+    let mut runs = Vec::new();
+    store
+        .each_from_logs(|answer, run| -> Result<(), StoreError> {
+            assert_eq!(answer.key().backend, Backend::Log);
+            runs.push(run.to_owned());
+            Ok(())
+        })
+        .expect("read");
+    assert_eq!(runs, ["today", "twin-2", "twin-1", "last-year"]);
+}
+
 /// Results from before a kernel was renamed belong to its current name.
 #[test]
 fn a_renamed_kernel_has_one_history() {

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use rtmark_model::{Answer, Backend, Key};
 use rtmark_store::bundle::{self, BundleError, LONGEST_LINE, Packing, export, import};
 use rtmark_store::{RunInfo, RunWriter, Store, fingerprint};
+use sha2::{Digest as _, Sha256};
 
 fn answer(scenario: &str, reason: &str) -> Answer {
     let key = Key {
@@ -95,6 +96,147 @@ fn existing_names_are_not_moved() {
     let imported = import(&to, &*stores.bundle(Packing::Plain)).expect("imported");
     assert_eq!(imported.names_taken, ["base"]);
     assert_eq!(to.resolve("base", |_| None).expect("there").id, own.id);
+}
+
+/// A run that is exported while it is in progress, and again later.
+struct Progress {
+    stores: Stores,
+    to: Store,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let stores = Stores::new();
+        let to = stores.to("to");
+        Self { stores, to }
+    }
+
+    /// A bundle of the run with this id alone.
+    fn bundle(&self, id: &str) -> Vec<u8> {
+        let mut runs = self.stores.runs();
+        runs.retain(|run| run.id == id);
+        let mut bytes = Vec::new();
+        export(&self.stores.from, &runs, "test", Packing::Plain, &mut bytes).expect("written");
+        bytes
+    }
+
+    /// What the importing store has of the run: the reasons of its answers, and whether it is finished.
+    fn stored(&self, id: &str) -> (Vec<String>, bool) {
+        let reason = |answer| match answer {
+            Answer::NotApplicable { reason, .. } => reason,
+            other => panic!("{other:?}"),
+        };
+        let answers = self.to.answers(id).expect("read").into_iter().map(reason).collect();
+        let run = self.to.resolve(id, |_| None).expect("there");
+        assert_eq!(run.answers, self.to.answers(id).expect("read").len() as u64);
+        (answers, run.finished_ms.is_some())
+    }
+}
+
+#[test]
+fn runs_that_were_exported_unfinished_are_continued() {
+    let progress = Progress::new();
+    let (from, to) = (&progress.stores.from, &progress.to);
+    let run = from.begin("rtmark run", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    let mut bundles = vec![progress.bundle(&id)];
+    for (scenario, reason) in [("a.b", "1"), ("a.c", "2"), ("a.b", "3")] {
+        run.record(&answer(scenario, reason), None).expect("recorded");
+        bundles.push(progress.bundle(&id));
+    }
+    run.finish().expect("finished");
+    from.name(&from.resolve(&id, |_| None).expect("there"), "done").expect("named");
+    bundles.push(progress.bundle(&id));
+
+    let first = import(to, &*bundles[1]).expect("imported");
+    assert_eq!((&first.added, first.answers), (&vec![id.clone()], 1));
+    to.name(&to.resolve(&id, |_| None).expect("there"), "mine").expect("named");
+    // Less, and no more, change nothing.
+    for bundle in &bundles[..2] {
+        let again = import(to, &**bundle).expect("harmless");
+        assert_eq!((&again.known, again.completed.len(), again.answers), (&vec![id.clone()], 0, 0));
+        assert_eq!(progress.stored(&id), (vec!["1".into()], false));
+    }
+    let more = import(to, &*bundles[2]).expect("imported");
+    assert_eq!((&more.completed, more.added.len(), more.answers), (&vec![id.clone()], 0, 1));
+    assert_eq!(progress.stored(&id), (vec!["1".into(), "2".into()], false));
+    let all = import(to, &*bundles[4]).expect("imported");
+    assert_eq!((&all.completed, all.known.len(), all.answers), (&vec![id.clone()], 0, 1));
+    let whole = (vec!["1".into(), "2".into(), "3".into()], true);
+    assert_eq!(progress.stored(&id), whole);
+    let kept = to.resolve(&id, |_| None).expect("there");
+    assert_eq!(kept.names, ["done", "mine"]);
+    assert_eq!(kept.finished_ms, from.resolve(&id, |_| None).expect("there").finished_ms);
+    // A finished run stays as it is.
+    for bundle in &bundles {
+        let again = import(to, &**bundle).expect("harmless");
+        assert_eq!((&again.known, again.completed.len(), again.answers), (&vec![id.clone()], 0, 0));
+        assert_eq!(progress.stored(&id), whole);
+    }
+    assert_eq!(to.runs().expect("read").len(), 1);
+}
+
+#[test]
+fn a_run_without_further_answers_is_finished() {
+    let progress = Progress::new();
+    let (from, to) = (&progress.stores.from, &progress.to);
+    let run = from.begin("rtmark run", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    run.record(&answer("a.b", "1"), None).expect("recorded");
+    import(to, &*progress.bundle(&id)).expect("imported");
+    // Names that the user has taken away do not come back, and those of other runs stay.
+    let run_of = |store: &Store| store.resolve(&id, |_| None).expect("there");
+    to.name(&run_of(to), "away").expect("named");
+    to.unname(&run_of(to), "away").expect("unnamed");
+    run.finish().expect("finished");
+    from.name(&run_of(from), "away").expect("named");
+    let imported = import(to, &*progress.bundle(&id)).expect("imported");
+    assert_eq!((&imported.completed, imported.answers), (&vec![id.clone()], 0));
+    assert_eq!(progress.stored(&id), (vec!["1".into()], true));
+    assert_eq!(run_of(to).names, [""; 0]);
+}
+
+#[test]
+fn a_run_is_not_continued_by_another_one() {
+    let progress = Progress::new();
+    let (from, to) = (&progress.stores.from, &progress.to);
+    let run = from.begin("rtmark run", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    run.record(&answer("a.b", "1"), None).expect("recorded");
+    run.record(&answer("a.c", "2"), None).expect("recorded");
+    import(to, &*progress.bundle(&id)).expect("imported");
+    // With the same id, but other answers, or with fewer ones and yet finished.
+    for answers in [vec!["a.b", "a.d", "a.e"], vec!["a.b"]] {
+        let other = Progress::new();
+        let run = other.stores.from.begin("rtmark run", "0", None).expect("begun");
+        let other_id = run.id().to_owned();
+        for scenario in answers {
+            run.record(&answer(scenario, "1"), None).expect("recorded");
+        }
+        run.finish().expect("finished");
+        let text =
+            String::from_utf8(other.bundle(&other_id)).expect("text").replace(&other_id, &id);
+        let error = import(to, &*signed(&text)).expect_err("refused").to_string();
+        assert!(error.contains("other answers of the run"), "{error}");
+        assert_eq!(progress.stored(&id), (vec!["1".into(), "2".into()], false));
+    }
+    // A run of one's own is not continued from outside.
+    let own = progress.bundle(&id);
+    run.record(&answer("a.e", "3"), None).expect("recorded");
+    let later = String::from_utf8(progress.bundle(&id)).expect("text");
+    let imported = import(from, later.as_bytes()).expect("harmless");
+    assert_eq!((imported.known.len(), imported.completed.len(), imported.answers), (1, 0, 0));
+    assert_eq!(import(from, &*own).expect("harmless").known.len(), 1);
+}
+
+/// A changed bundle with its right digest.
+fn signed(text: &str) -> Vec<u8> {
+    let (lines, end) = text.trim_end().rsplit_once('\n').expect("lines");
+    let lines = format!("{lines}\n");
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    let digest = Sha256::digest(&lines).iter().fold(String::new(), hex);
+    let (before, _) = end.split_once("\"sha256\":\"").expect("a digest");
+    format!("{lines}{before}\"sha256\":\"{digest}\"}}}}\n").into_bytes()
 }
 
 /// Returns the error about a bundle; the store must be unchanged.

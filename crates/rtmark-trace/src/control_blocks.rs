@@ -46,6 +46,17 @@ enum Ready {
     Unknown,
 }
 
+/// A thread that has run.
+#[derive(Debug)]
+struct Thread {
+    block: u32,
+    /// The text in its block, if there is one.
+    text: Option<String>,
+    /// The name by which it is shown; no two threads have the same.
+    name: String,
+    state: State,
+}
+
 /// A reader of a kernel's control blocks.
 #[derive(Debug)]
 pub struct ControlBlocks<'a> {
@@ -56,8 +67,8 @@ pub struct ControlBlocks<'a> {
     begun: Option<(u32, u32)>,
     name: Option<Name>,
     ready: Ready,
-    /// The blocks seen so far, with their threads' names.
-    known: Vec<(u32, String)>,
+    /// The threads seen so far.
+    known: Vec<Thread>,
 }
 
 impl<'a> ControlBlocks<'a> {
@@ -174,24 +185,51 @@ impl<'a> ControlBlocks<'a> {
         Some(Self::at(image, current, name, Ready::Unknown))
     }
 
-    /// Returns the states of all threads, at a moment when the kernel is not changing them.
+    /// Returns the states of all threads that have run, at a moment when the kernel is not changing them.
+    /// A thread that is gone, because another one has its block now, waits; it is returned once.
     pub fn states(&mut self, machine: &Machine) -> Vec<(String, State)> {
         // Before start-up code has initialised it, RAM may hold anything.
         if self.begun.is_some_and(|(address, value)| word(machine, address) != value) {
             return Vec::new();
         }
         let current = word(machine, self.current);
-        let is_new = !self.known.iter().any(|(block, _)| *block == current);
+        let is_new = !self.known.iter().any(|thread| thread.block == current);
         if is_new && self.known.len() < MAX_THREADS && self.is_block(machine, current) {
-            let name = self.name_of(machine, current);
-            self.known.push((current, name));
+            let text = self.text_of(machine, current);
+            let name = self.name_of(text.as_deref(), current);
+            self.known.push(Thread { block: current, text, name, state: State::Waiting });
         }
-        let state = |block: u32| match self.is_ready(machine, block) {
-            _ if block == current => State::Running,
-            Some(true) => State::Ready,
-            _ => State::Waiting,
-        };
-        self.known.iter().map(|(block, name)| (name.clone(), state(*block))).collect()
+        let mut states = Vec::new();
+        for at in 0..self.known.len() {
+            let Thread { block, state: before, .. } = self.known[at];
+            let state = match self.is_ready(machine, block) {
+                _ if block == current => State::Running,
+                Some(true) => State::Ready,
+                _ => State::Waiting,
+            };
+            self.known[at].state = state;
+            // A deleted thread's block may be another one's by now.
+            if state != State::Waiting && state != before {
+                states.extend(self.rename(machine, at).map(|gone| (gone, State::Waiting)));
+            }
+        }
+        states.extend(self.known.iter().map(|thread| (thread.name.clone(), thread.state)));
+        states
+    }
+
+    /// Reads a thread's name again; returns the former one if it has changed. A thread that does not run
+    /// yet may not have been given its name.
+    fn rename(&mut self, machine: &Machine, at: usize) -> Option<String> {
+        let Thread { block, state, .. } = self.known[at];
+        let text = self.text_of(machine, block);
+        if text == self.known[at].text || (text.is_none() && state != State::Running) {
+            return None;
+        }
+        let former = std::mem::take(&mut self.known[at].name);
+        let name = self.name_of(text.as_deref(), block);
+        let thread = &mut self.known[at];
+        (thread.text, thread.name) = (text, name);
+        (former != thread.name).then_some(former)
     }
 
     /// Tells whether an address can be that of a control block: it is aligned, and in memory. Before
@@ -208,19 +246,22 @@ impl<'a> ControlBlocks<'a> {
             && block.checked_add(name).is_some_and(is_memory)
     }
 
+    /// Returns the text that names a thread in its block.
+    fn text_of(&self, machine: &Machine, block: u32) -> Option<String> {
+        match self.name? {
+            Name::Within(offset) => text(machine, block.wrapping_add(offset)),
+            Name::Pointer(offset) => text(machine, word(machine, block.wrapping_add(offset))),
+        }
+    }
+
     /// Returns a thread's name; equal names of two threads are distinguished by their addresses.
-    fn name_of(&self, machine: &Machine, block: u32) -> String {
-        let text = match self.name {
-            Some(Name::Within(offset)) => text(machine, block.wrapping_add(offset)),
-            Some(Name::Pointer(offset)) => text(machine, word(machine, block.wrapping_add(offset))),
-            None => None,
-        };
+    fn name_of(&self, text: Option<&str>, block: u32) -> String {
         let variable = || {
             let at = self.image.symbols().name_at(block).filter(|at| at.offset == 0)?;
             Some(at.symbol)
         };
-        match text.or_else(variable) {
-            Some(name) if !self.known.iter().any(|(_, known)| *known == name) => name,
+        match text.map(str::to_owned).or_else(variable) {
+            Some(name) if !self.known.iter().any(|thread| thread.name == name) => name,
             Some(name) => format!("{name} {block:#010x}"),
             None => format!("task {block:#010x}"),
         }
@@ -266,4 +307,139 @@ fn text(machine: &Machine, address: u32) -> Option<String> {
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     let is_plain = text.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
     (is_plain && !text.is_empty()).then(|| String::from_utf8_lossy(text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use rtmark_sim::Soc;
+
+    use super::*;
+
+    const SOC: &str = include_str!("../../../socs/generic-cortex-m7.toml");
+
+    /// Where the kernel's variables are.
+    const CURRENT: u32 = 0x2000_0000;
+    const READY_LIST: u32 = 0x2000_0100;
+    /// Two control blocks: the pointer to the list that has the thread, and its name.
+    const FIRST: u32 = 0x2000_1000;
+    const SECOND: u32 = 0x2000_2000;
+
+    /// The memory of a kernel with control blocks.
+    struct Kernel(Machine);
+
+    impl Kernel {
+        fn new() -> Self {
+            let mut machine = Machine::new(&Soc::from_toml(SOC).expect("a soc"));
+            machine.poke(CURRENT, &[0; 0x4000]).expect("in RAM");
+            Self(machine)
+        }
+
+        fn create(&mut self, block: u32, name: &str) {
+            let mut bytes = [READY_LIST.to_le_bytes().as_slice(), name.as_bytes()].concat();
+            bytes.resize(4 + LONGEST_NAME, 0);
+            self.0.poke(block, &bytes).expect("in RAM");
+        }
+
+        fn wait(&mut self, block: u32) {
+            self.0.poke_word(block, 0).expect("in RAM");
+        }
+
+        fn run(&mut self, block: u32) {
+            self.0.poke_word(CURRENT, block).expect("in RAM");
+        }
+    }
+
+    fn blocks(image: &Image) -> ControlBlocks<'_> {
+        let ready = Ready::InList { from: READY_LIST, to: READY_LIST + 4, list: 0 };
+        ControlBlocks::at(image, CURRENT, Some(Name::Within(4)), ready)
+    }
+
+    /// The states as text: `name` runs, `(name)` is ready, and `-name` waits.
+    fn shown(blocks: &mut ControlBlocks<'_>, kernel: &Kernel) -> String {
+        let show = |(name, state): (String, State)| match state {
+            State::Running => name,
+            State::Ready => format!("({name})"),
+            State::Waiting => format!("-{name}"),
+        };
+        let states = blocks.states(&kernel.0).into_iter().map(show);
+        states.collect::<Vec<_>>().join(" ")
+    }
+
+    /// A heap gives a new thread the memory of a deleted one.
+    #[test]
+    fn a_thread_in_the_block_of_a_deleted_one_has_its_own_name() {
+        let image = Image::from_raw(&[0; 8], 0).expect("an image");
+        let (mut blocks, mut kernel) = (blocks(&image), Kernel::new());
+        kernel.create(FIRST, "main");
+        kernel.create(SECOND, "reader");
+        kernel.run(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "reader");
+        kernel.run(FIRST);
+        assert_eq!(shown(&mut blocks, &kernel), "(reader) main");
+        kernel.wait(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "-reader main");
+        // The new one is ready at first.
+        kernel.create(SECOND, "writer");
+        assert_eq!(shown(&mut blocks, &kernel), "-reader (writer) main");
+        kernel.run(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "writer (main)", "the dead one was reported once");
+        // Or runs at once.
+        kernel.wait(SECOND);
+        kernel.run(FIRST);
+        assert_eq!(shown(&mut blocks, &kernel), "-writer main");
+        kernel.create(SECOND, "reader");
+        kernel.run(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "-writer reader (main)");
+        // The same thread, or one of the same name, goes on in its row.
+        kernel.wait(SECOND);
+        kernel.run(FIRST);
+        assert_eq!(shown(&mut blocks, &kernel), "-reader main");
+        kernel.create(SECOND, "reader");
+        kernel.run(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "reader (main)");
+        assert_eq!(blocks.running(&kernel.0).as_deref(), Some("reader"));
+    }
+
+    #[test]
+    fn equal_names_stay_apart_when_a_block_changes_its_thread() {
+        let image = Image::from_raw(&[0; 8], 0).expect("an image");
+        let (mut blocks, mut kernel) = (blocks(&image), Kernel::new());
+        for block in [FIRST, SECOND] {
+            kernel.create(block, "worker");
+            kernel.run(block);
+            blocks.states(&kernel.0);
+        }
+        assert_eq!(shown(&mut blocks, &kernel), "(worker) worker 0x20002000");
+        kernel.wait(FIRST);
+        assert_eq!(shown(&mut blocks, &kernel), "-worker worker 0x20002000");
+        kernel.create(FIRST, "other");
+        assert_eq!(shown(&mut blocks, &kernel), "-worker (other) worker 0x20002000");
+        kernel.run(FIRST);
+        assert_eq!(shown(&mut blocks, &kernel), "other (worker 0x20002000)");
+        kernel.wait(FIRST);
+        kernel.run(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "-other worker 0x20002000");
+        kernel.create(FIRST, "worker 0x20002000");
+        assert_eq!(
+            shown(&mut blocks, &kernel),
+            "-other (worker 0x20002000 0x20001000) worker 0x20002000"
+        );
+    }
+
+    #[test]
+    fn a_thread_that_has_no_name_yet_keeps_its_row_until_it_runs() {
+        let image = Image::from_raw(&[0; 8], 0).expect("an image");
+        let (mut blocks, mut kernel) = (blocks(&image), Kernel::new());
+        kernel.create(FIRST, "main");
+        kernel.create(SECOND, "reader");
+        kernel.run(SECOND);
+        blocks.states(&kernel.0);
+        kernel.run(FIRST);
+        kernel.wait(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "-reader main");
+        kernel.create(SECOND, "");
+        assert_eq!(shown(&mut blocks, &kernel), "(reader) main");
+        kernel.run(SECOND);
+        assert_eq!(shown(&mut blocks, &kernel), "-reader task 0x20002000 (main)");
+    }
 }

@@ -188,6 +188,43 @@ fn reverse_execution_works() {
 }
 
 #[test]
+fn what_the_debugger_changes_is_part_of_the_past() {
+    let commands = [
+        "break *0x0800000c",
+        "continue",
+        "set var $r0 = 10",
+        "set var *(int *)0x20000010 = 77",
+        "set var $sp = 0x20000300",
+        "continue",
+        "print $r0",
+        "reverse-continue",
+        "print $r0",
+        "print $sp",
+        "reverse-stepi",
+        "print $sp",
+        "print *(int *)0x20000010 == 77",
+        "stepi",
+        "print $r0",
+        "print *(int *)0x20000010 == 77",
+        "delete",
+        "continue",
+    ];
+    let Some((text, _, code)) = debug("stm32c031", &commands) else { return };
+    let words = [
+        "$1 = 11",
+        "$2 = 10",
+        "$3 = (void *) 0x20000300",
+        "$4 = (void *) 0x20000400",
+        "$5 = 0",
+        "$6 = 10",
+        "$7 = 1",
+        "exited normally",
+    ];
+    assert_in_order(&text, &words);
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
 fn the_fpu_and_system_registers_are_accessible() {
     let commands = [
         "set var $d0 = 1.5",

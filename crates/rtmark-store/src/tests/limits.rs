@@ -72,3 +72,34 @@ fn a_newer_store_is_left_as_it_is() {
         assert!(std::fs::read(&path).expect("there") == before, "{tables}");
     }
 }
+
+/// What a process was writing when its store was copied is in a second file, which cannot be read where
+/// SQLite cannot make a third one. The runs in it must not go missing silently.
+#[cfg(unix)]
+#[test]
+fn a_journal_in_a_read_only_location_is_refused() {
+    let (folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    finished(&store, None, &["a.b"]);
+    drop(store);
+    let store = Store::open(&path).expect("opened");
+    finished(&store, None, &["a.c"]);
+    let copy = folder.path().join("copy");
+    let journal = folder.path().join("copy-wal");
+    std::fs::copy(&path, &copy).expect("copied");
+    std::fs::copy(path.with_extension("sqlite-wal"), &journal).expect("the store is in use");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&copy, &link).expect("linked");
+    let opened = |path: &Path| Store::open_unchanging(path.to_owned(), denied());
+    for path in [&copy, &link] {
+        let error = opened(path).expect_err("refused");
+        assert!(matches!(error, StoreError::Unread { .. }), "{error}");
+        assert!(error.to_string().contains("copy-wal"), "{error}");
+    }
+    // Without anything in it, the file is complete.
+    std::fs::write(&journal, []).expect("emptied");
+    assert_eq!(opened(&copy).expect("opened").runs().expect("read").len(), 1);
+    // Where files can be written, the journal is read.
+    std::fs::copy(path.with_extension("sqlite-wal"), &journal).expect("copied");
+    assert_eq!(Store::open_existing(&copy).expect("opened").runs().expect("read").len(), 2);
+}
