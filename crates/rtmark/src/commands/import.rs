@@ -264,6 +264,10 @@ impl Arguments {
             ));
         }
         let mut text = format!("{name}: added {runs} with {answers}");
+        if !imported.completed.is_empty() {
+            let continued = output::count(imported.completed.len(), "run");
+            let _ = write!(text, "; {continued} continued");
+        }
         if !imported.known.is_empty() {
             let known = output::count(imported.known.len(), "run");
             let _ = write!(text, "; {known} already in the store");
