@@ -72,6 +72,9 @@ pub struct OmittedScenario {
 pub struct Score {
     /// The number of figures compared.
     pub figures: u64,
+    /// How many of them are of different builds, whose code may differ.
+    #[serde(default)]
+    pub of_another_build: u64,
     /// The fraction that is equal, from 0 to 1.
     pub exact: f64,
     /// The fraction that is at most one cycle off.
@@ -102,6 +105,7 @@ impl Score {
             |fits: fn(&Row) -> bool| rows.iter().filter(|row| fits(row)).count() as f64 / count;
         Some(Self {
             figures: rows.len() as u64,
+            of_another_build: rows.iter().filter(|row| !row.same_image).count() as u64,
             exact: share(|row| row.board == row.simulator),
             within_1_cycle: share(|row| row.board.abs_diff(row.simulator) <= 1),
             within_5_percent: share(|row| row.difference().abs() <= 0.05),
@@ -254,6 +258,13 @@ impl Validation {
                     100.0 * score.bias,
                     100.0 * score.worst
                 );
+                if score.of_another_build > 0 {
+                    let _ = writeln!(
+                        text,
+                        "{} of them compare different builds: their code may differ, too",
+                        score.of_another_build
+                    );
+                }
             }
         }
         text

@@ -9,19 +9,20 @@ use rtmark_units::Cycles;
 
 use crate::images::failure_of;
 use crate::internal_error;
-use crate::measure::Probed;
+use crate::measure::{Probed, Verdict, verdict};
 use crate::run::{Ending, Session};
 
-/// Runs a scenario to its end and reports how much of their stacks its tasks and interrupts used.
+/// Runs a scenario to its end and reports how much of their stacks its tasks and interrupts used, or why
+/// the firmware declined a point of a curve.
 ///
 /// # Errors
-/// When the image does not fit the soc, or the run does not end by itself.
+/// When the image does not fit the soc, the run does not end by itself, or the firmware does not succeed.
 pub fn stacks(
     soc: &Soc,
     probed: &Probed,
     scenario: &Scenario,
     budget: Cycles,
-) -> Result<Vec<StackUse>, Failure> {
+) -> Result<Result<Vec<StackUse>, String>, Failure> {
     let fail = |kind, message: String| Failure {
         kind,
         message,
@@ -33,11 +34,25 @@ pub fn stacks(
     select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
         .map_err(|error| load(error.to_string()))?;
     let mut stacks = Stacks::new(&session.machine, probed.image.symbols());
-    let ending = session.run_observed(budget, &mut stacks, |machine| {
-        machine.take_console();
-    });
+    let mut console = Vec::new();
+    let ending =
+        session.run_observed(budget, &mut stacks, |machine| console.extend(machine.take_console()));
     match ending {
-        Ending::Exit(_) => Ok(stacks.uses()),
+        Ending::Exit(status) => {
+            let point = scenario.point.as_ref().map_or(0, |point| point.n);
+            let failed = |problem| Failure {
+                console: visible(&console),
+                ..fail(FailureKind::Check, problem)
+            };
+            match verdict(scenario.in_firmware(), point, &console).map_err(failed)? {
+                Verdict::Declined(reason) => Ok(Err(reason)),
+                Verdict::Ok(_) if status.0 == 0 => Ok(Ok(stacks.uses())),
+                Verdict::Ok(_) => Err(failed(format!(
+                    "it printed ok, but ended with {}",
+                    session.describe(&ending)
+                ))),
+            }
+        }
         Ending::Internal(error) => Err(Failure {
             hint: internal_error::hint(),
             ..fail(

@@ -56,6 +56,8 @@ pub(crate) fn held_back(
     samples.push(longest.cycles, Disturbance::NONE);
     Ok(Measured {
         samples: Exact(samples),
+        // Those of the load's own spans.
+        executed: None,
         masked: None,
         held: Some(Box::new(longest)),
         ..measured

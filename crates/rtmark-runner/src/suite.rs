@@ -110,9 +110,10 @@ impl Suite {
     ) -> Vec<Result<Explanation, Answer>> {
         let commit = self.builder.tree().commit();
         self.observe(plan, observer, |task, soc, image| {
-            let Explained { measured, sample, began, cost } =
-                explain(soc, image, task.scenario, task.budget, |_| {})?;
             let key = task.unit.key(task.scenario);
+            let Explained { measured, sample, began, cost } =
+                explain(soc, image, task.scenario, task.budget, |_| {})
+                    .map_err(|failure| Answer::Failed { key: key.clone(), failure })?;
             let series = self.series(task, key, measured, commit.as_deref());
             Ok(Explanation { series, sample, began, cost })
         })
@@ -126,9 +127,14 @@ impl Suite {
         observer: &mut O,
     ) -> Vec<Result<Footprint, Answer>> {
         self.observe(plan, observer, |task, soc, image| {
-            let stacks = stacks(soc, image, task.scenario, task.budget)?;
             let key = task.unit.key(task.scenario);
-            Ok(Footprint { key, firmware: task.image.firmware.clone(), stacks })
+            match stacks(soc, image, task.scenario, task.budget) {
+                Ok(Ok(stacks)) => {
+                    Ok(Footprint { key, firmware: task.image.firmware.clone(), stacks })
+                }
+                Ok(Err(reason)) => Err(Answer::NotApplicable { key, reason }),
+                Err(failure) => Err(Answer::Failed { key, failure }),
+            }
         })
     }
 
@@ -138,7 +144,7 @@ impl Suite {
         &self,
         plan: &Plan,
         observer: &mut O,
-        watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
+        watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Answer> + Sync,
     ) -> Vec<Result<T, Answer>> {
         let images = self.build(plan, observer, Placements::ONE);
         let resolved = self.resolve_tasks(plan, &images, observer);
@@ -154,7 +160,7 @@ impl Suite {
                 let reason = "Its sample is not a span: use `rtmark worst --load`.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             }
-            watch(&task, &file.soc, image).map_err(|failure| Answer::Failed { key, failure })
+            watch(&task, &file.soc, image)
         });
         observed.collect()
     }
@@ -338,7 +344,9 @@ impl Suite {
         let program = self.rtmark_sha256.as_deref()?;
         let priority = scenario.held_back.as_ref().map(|looked| unit.priority_of(looked.interrupt));
         let numbers = format!("{index} {} {} {priority:?}", scenario.samples, budget.0);
-        let span = format!("{:?}", scenario.span);
+        // Which samples are kept, and whether a run is good, depend on these, too.
+        let Scenario { span, restarts, lone_ends, own, .. } = scenario;
+        let span = format!("{span:?} {restarts:?} {lone_ends:?} {own}");
         let id = scenario.id.as_str();
         let (elf, soc) = (ready.firmware.elf_sha256.as_str(), unit.platform.sha256());
         let backend = unit.platform.backend().name();

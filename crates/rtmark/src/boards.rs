@@ -1,7 +1,7 @@
 //! Options for boards, and access to boards and their recordings.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, so
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::GENERATOR;
+use crate::replacement::Replacement;
 
 /// How to reach a board.
 #[derive(Clone, Debug, Default, Args)]
@@ -182,30 +183,35 @@ impl BoardFlags {
     }
 }
 
-/// Records the output of firmware in a file.
+/// Records the output of firmware in a file, which replaces an earlier one with the first run.
 #[derive(Debug)]
 pub struct Recorder {
-    file: BufWriter<File>,
+    /// The file, until the first run is in it.
+    begun: Option<Replacement>,
+    file: File,
     path: PathBuf,
     error: Option<CliError>,
 }
 
 impl Recorder {
     fn new(path: PathBuf) -> Result<Self, CliError> {
-        let created = File::create(&path).and_then(|file| {
-            let mut file = BufWriter::new(file);
+        let begun = Replacement::begin(&path).and_then(|begun| {
+            let mut file = begun.file().try_clone()?;
             recording::begin(&mut file, GENERATOR)?;
-            Ok(file)
+            Ok((begun, file))
         });
-        match created {
-            Ok(file) => Ok(Self { file, path, error: None }),
+        match begun {
+            Ok((begun, file)) => Ok(Self { begun: Some(begun), file, path, error: None }),
             Err(error) => Err(recording_error(&path, &error)),
         }
     }
 
     /// Records a run. [`Recorder::finish`] reports errors.
     pub fn keep(&mut self, recorded: &Recorded) {
-        if let Err(error) = recorded.append(&mut self.file).and_then(|()| self.file.flush()) {
+        let mut text = Vec::new();
+        let written = recorded.append(&mut text).and_then(|()| self.file.write_all(&text));
+        let kept = |()| self.begun.take().map_or(Ok(()), Replacement::keep);
+        if let Err(error) = written.and_then(kept) {
             self.error.get_or_insert_with(|| recording_error(&self.path, &error));
         }
     }

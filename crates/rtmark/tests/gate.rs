@@ -209,6 +209,8 @@ fn the_gate_fails_on_one_more_instruction_in_the_switch() {
     let bisect = "rtmark bisect thread.yield --kernel freertos --soc stm32f405 --good main";
     let found = ended(&scratch.shell(bisect), 0);
     assert!(found.contains("is the first bad commit") && found.contains("slower"), "{found}");
+    let last = found.lines().last().expect("a line");
+    assert!(last.contains("cycles before that commit, "), "{found}");
     let log =
         Command::new("git").arg("-C").arg(scratch.kernel()).args(["worktree", "list"]).output();
     let log = String::from_utf8_lossy(&log.expect("git runs").stdout).into_owned();

@@ -214,20 +214,20 @@ impl Source<'_> {
         rtmark_import::read(console, &self.foreign.path, &import_options)
     }
 
-    /// Returns a row that has a scenario's span as that scenario's answer, if there are no calls for
-    /// it. Whether the cost of reading the clock is included or was subtracted is stated in the row's
+    /// Returns a row that has a scenario's span as that scenario's answer, if none of the known ones is:
+    /// calls, or an earlier row. Whether the cost of reading the clock is included or was subtracted is stated in the row's
     /// span. Its cycles must be the core's, as a suite may count those of another clock.
-    fn promote(
+    fn promote<'a>(
         &self,
         series: &Series,
         options: &ColumnOptions<'_>,
-        known: &[Answer],
+        mut known: impl Iterator<Item = &'a Answer>,
     ) -> Option<Answer> {
         let log = series.provenance.log.as_ref()?;
         let (scenario, equal) = options.catalogue.equal_to(log.suite, &log.row)?;
         let key = self.key(scenario.id.clone(), Backend::Sim);
         let is_sound = series.flags.is_empty() && equal.times.get() == 1;
-        let is_new = known.iter().all(|answer| *answer.key() != key);
+        let is_new = known.all(|answer| *answer.key() != key);
         let (counted, core) = (f64::from(series.clock.0), f64::from(self.soc.soc.clock.0));
         // Suites truncate clocks to whole megahertz.
         let is_cores = series.basis == Basis::Cycles && (counted - core).abs() <= 1e6;
@@ -253,7 +253,9 @@ impl Source<'_> {
                 provenance.timing_basis = own.timing_basis;
                 provenance.soc_sha256 = own.soc_sha256;
                 provenance.firmware = own.firmware;
-                promoted.extend(self.promote(series, options, &column.answers));
+                let known = column.answers.iter().chain(&promoted);
+                let answer = self.promote(series, options, known);
+                promoted.extend(answer);
             }
             column.answers.push(answer);
         }

@@ -1,5 +1,6 @@
 //! `rtmark bisect`
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,8 @@ use crate::output::{self, say};
 The repository is rtmark's (with a folder firmware/), a FreeRTOS kernel's (with tasks.c), or one
 that has kernels of your own in the folder that --own names. Its working tree is left alone:
 commits are checked out in a temporary folder. A commit is bad if the figure is above the
-threshold, by default the figure of the good commit. Commits that cannot be built are skipped.")]
+threshold, by default halfway between the figures of the good and the bad commit, so that commits
+which merely move code are not blamed. Commits that cannot be built are skipped.")]
 pub struct Arguments {
     /// Scenario, by name
     scenario: ScenarioId,
@@ -41,7 +43,7 @@ pub struct Arguments {
     /// Commit at which the scenario is slow
     #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
     bad: String,
-    /// Highest figure of a good commit, in cycles [default: the figure of the good commit]
+    /// Highest figure of a good commit, in cycles [default: halfway between the two ends]
     #[arg(long, value_name = "CYCLES")]
     threshold: Option<u64>,
     /// Figure to compare: median, max, first, total or disturbed
@@ -92,7 +94,7 @@ impl Arguments {
             figure.map_err(|error| error.about(&format!("the {name} commit, {commit}")))
         };
         let (at_bad, at_good) = (end("bad", &bad)?, end("good", &good)?);
-        let threshold = self.threshold.unwrap_or(at_good);
+        let threshold = self.threshold.unwrap_or_else(|| at_good.midpoint(at_bad));
         if at_good > threshold || at_bad <= threshold {
             let message = format!(
                 "the {} is {at_good} cycles at the good commit and {at_bad} at the bad one, but the threshold of \
@@ -102,6 +104,7 @@ impl Arguments {
             let hint = "choose other commits, or another --threshold";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
+        let mut figures = HashMap::from([(good.clone(), at_good), (bad.clone(), at_bad)]);
         let found = checkout.search(&good, &bad, |commit| {
             let figure = probe(commit);
             interrupted()?;
@@ -112,6 +115,7 @@ impl Arguments {
                 );
                 say(format!("{}  {found}", commit.get(..10).unwrap_or(commit)));
             }
+            figures.extend(figure.as_ref().ok().map(|figure| (commit.to_owned(), *figure)));
             Ok::<_, CliError>(match figure {
                 Ok(figure) if figure > threshold => Judgement::Bad,
                 Ok(_) => Judgement::Good,
@@ -122,10 +126,18 @@ impl Arguments {
         interrupted()?;
         let found = found?;
         let title = format!("{} {} on {}", self.kernel, self.scenario, self.soc);
-        output::data(&format!(
+        let mut text = format!(
             "{title}: the {} was {at_good} cycles at the good commit and is {at_bad} at the bad one\n{found}\n",
             self.measure
-        ))?;
+        );
+        // Git's report begins with the commit.
+        let first_bad = found.split_whitespace().next().unwrap_or_default();
+        let before = repository.commit(&format!("{first_bad}^")).ok();
+        let before = before.and_then(|before| figures.get(&before));
+        if let Some((before, after)) = before.zip(figures.get(first_bad)) {
+            text += &format!("{before} cycles before that commit, {after} with it\n");
+        }
+        output::data(&text)?;
         Ok(Exit::Fine)
     }
 

@@ -145,18 +145,22 @@ impl Arguments {
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
             let mut runs = boards::recorded(path, &requested)?;
-            let soc = boards::soc_named(&self.soc);
-            boards::retain_socs(&mut runs, std::slice::from_ref(&soc), path)?;
+            let file = rtmark_runner::boards::find(&self.soc);
+            let soc = match &file {
+                Ok(file) => Ok(file.soc.clone()),
+                Err(_) => socs::find(&self.soc),
+            };
+            let name = soc.as_ref().map_or(&self.soc, |file| &file.soc.name);
+            boards::retain_socs(&mut runs, std::slice::from_ref(name), path)?;
+            let soc = soc?;
             let rehearsal = match output_channel(&runs) {
-                OutputChannel::Semihosting => Rehearsal::new(socs::find(&soc)?),
-                OutputChannel::Uart => {
-                    Rehearsal::of_board(&rtmark_runner::boards::find(&soc)?, OutputChannel::Uart)
-                }
+                OutputChannel::Semihosting => Rehearsal::new(soc.clone()),
+                OutputChannel::Uart => Rehearsal::of_board(&file?, OutputChannel::Uart),
             };
             (boards::answers(&runs, &catalogue), rehearsal, soc)
         } else {
             let file = rtmark_runner::boards::find(&self.soc)?;
-            let soc = file.board.soc.clone();
+            let soc = file.soc.clone();
             let bench = self.board.bench(file.clone())?;
             let prints = if bench.target.console.is_some() {
                 OutputChannel::Uart
@@ -181,7 +185,7 @@ impl Arguments {
             }
             let platform = Platform::Rehearsal(Box::new(rehearsal));
             here = setting.answers(platform, &variants, &selection, None)?;
-            let platform = Platform::Sim(Box::new(socs::find(&soc)?), Basis::Cycles);
+            let platform = Platform::Sim(Box::new(soc), Basis::Cycles);
             plain = setting.answers(platform, &variants, &selection, None)?;
         }
         let found = validate(GENERATOR, rtmark_sim::TIMING_MODEL, &board, &here, &plain);

@@ -230,6 +230,10 @@ fn recorded_sessions_are_read_without_their_image() {
     let of_soc = |soc| [&read[..], &["--soc", soc]].concat();
     assert_eq!(place.expect_success(&of_soc("nucleo-c031c6")), table);
     assert!(place.trouble(4, &of_soc("stm32f405")).contains("no recorded run is of stm32f405"));
+    // Nothing is measured, and what was recorded before is still there.
+    let board = ["run", "--backend", "board", "--soc", "nucleo-c031c6", "--port", "none"];
+    place.trouble(4, &[&board[..], &["--scenario", "no.such", "--record", &from]].concat());
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), session);
 
     // A digit of a count changed on its way; a line lost; the end lost.
     let spoil = |change: &dyn Fn(&str) -> String| {
