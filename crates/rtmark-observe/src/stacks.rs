@@ -6,11 +6,11 @@
 //! its own has one stack, the main one.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::ops::ControlFlow;
 
-use rtmark_sim::{AccessKind, CoreKind, Machine, Observer, Register, Symbols, ThreadStack};
+use rtmark_sim::{Access, AccessKind, CoreKind, Machine, Observer, Register, Symbols, ThreadStack};
 use rtmark_units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -127,6 +127,31 @@ impl Handler {
     }
 }
 
+/// What handlers save directly below the stack pointer of the task that they interrupted.
+#[derive(Debug)]
+struct SavedRegisters {
+    thread: usize,
+    /// Where the hardware's frame is.
+    frame: u32,
+    /// The words below it that were written.
+    words: BTreeSet<u32>,
+}
+
+impl SavedRegisters {
+    /// Records a store. What else is near, such as another task's control block, is not next to the frame.
+    fn store(&mut self, access: Access) {
+        let end = access.address.saturating_add(access.bytes).min(self.frame);
+        let from = access.address.max(self.frame.saturating_sub(MAX_SAVED_BYTES)) & !3;
+        self.words.extend((from..end).step_by(4));
+    }
+
+    /// Returns the lowest byte in use.
+    fn low(&self) -> u32 {
+        let below = |low: &u32| low.checked_sub(4).filter(|low| self.words.contains(low));
+        std::iter::successors(Some(self.frame), below).last().unwrap_or(self.frame)
+    }
+}
+
 /// Follows a run from its beginning.
 #[derive(Debug)]
 pub struct Stacks<'a> {
@@ -138,6 +163,7 @@ pub struct Stacks<'a> {
     current: Option<usize>,
     /// The active handlers, the innermost last.
     nested: Vec<Handler>,
+    saved: Option<SavedRegisters>,
     core: CoreKind,
     /// The stack pointer before the latest instruction.
     newest: u32,
@@ -158,6 +184,7 @@ impl<'a> Stacks<'a> {
             suspended: Vec::new(),
             current: None,
             nested: Vec::new(),
+            saved: None,
             handlers: BTreeMap::new(),
         }
     }
@@ -304,17 +331,6 @@ impl<'a> Stacks<'a> {
         let most = self.handlers.entry(handler.exception).or_default();
         *most = (*most).max(handler.uses());
     }
-
-    /// Counts what a handler stores directly below a task's stack as the task's.
-    fn count_saved(&mut self, address: u32) {
-        let below = |thread: &&mut Thread| {
-            thread.stack == ThreadStack::Process
-                && thread.low.wrapping_sub(address).wrapping_sub(1) < MAX_SAVED_BYTES
-        };
-        if let Some(thread) = self.threads.iter_mut().find(below) {
-            thread.low = address;
-        }
-    }
 }
 
 impl Observer for Stacks<'_> {
@@ -325,11 +341,11 @@ impl Observer for Stacks<'_> {
         }
         if machine.exception() != 0 {
             self.record_handler_use(machine.stack_bank(), sp);
-            let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
-            if let Some(access) =
-                access.filter(|access| access.address.abs_diff(sp) > MAX_SAVED_BYTES)
+            if let Some(saved) = &mut self.saved
+                && let Some(access) = machine.next_access()
+                && access.kind == AccessKind::Write
             {
-                self.count_saved(access.address);
+                saved.store(access);
             }
             return ControlFlow::Continue(());
         }
@@ -369,6 +385,15 @@ impl Observer for Stacks<'_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         let left = machine.interrupted();
         let current = self.current.take();
+        if self.nested.is_empty() {
+            // A handler that follows another one directly interrupts the same task.
+            let fits = |it: &&Suspended| (it.pc, it.sp) == (left.pc, left.sp);
+            let thread = current.or_else(|| self.suspended.iter().rfind(fits).map(|it| it.thread));
+            let thread = thread.filter(|_| left.stack == ThreadStack::Process);
+            let frame = left.frame;
+            self.saved =
+                thread.map(|thread| SavedRegisters { thread, frame, words: BTreeSet::new() });
+        }
         if let Some(thread) = current {
             self.suspended.push(Suspended { pc: left.pc, sp: left.sp, thread });
             // On the main stack, the frame is part of what the interrupt adds.
@@ -407,6 +432,12 @@ impl Observer for Stacks<'_> {
 
     fn returned(&mut self, machine: &Machine, _exception: u16) {
         self.nested.pop();
+        if self.nested.is_empty()
+            && let Some(saved) = self.saved.take()
+        {
+            let thread = &mut self.threads[saved.thread];
+            thread.low = thread.low.min(saved.low());
+        }
         self.current = None;
         // The stack pointer of the mode that it has returned to.
         self.newest = machine.register(Register::Sp);

@@ -436,15 +436,15 @@ impl Path {
         end.or((!self.end_watches.is_empty() && !self.has_all_ends).then_some(Err(Unserved::Late)))
     }
 
-    /// Returns the interrupt's priority at the end of the last window, if the program has changed it
-    /// from its initial value.
-    pub fn later_priority(&self) -> Option<u8> {
+    /// Returns the priority of one of the interrupts at the end of the last window, if the program has
+    /// changed it from its initial value.
+    pub fn later_priority(&self, interrupt: Irq) -> Option<u8> {
         let last = self.question.windows.last().map_or(0, |window| window.to);
         let mut machine = self.start.clone();
-        let first = machine.interrupt_priority(self.line.interrupt);
+        let first = machine.interrupt_priority(interrupt);
         let _ = machine.run(Cycles(last));
         self.check_machine(&machine);
-        Some(machine.interrupt_priority(self.line.interrupt)).filter(|later| *later != first)
+        Some(machine.interrupt_priority(interrupt)).filter(|later| *later != first)
     }
 
     /// Returns the number of pieces.

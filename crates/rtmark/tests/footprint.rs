@@ -61,6 +61,13 @@ fn memory_agrees(folder: &Folder, soc: &str, footprint: &Value) -> usize {
     let stacks = footprint["stacks"].as_array().expect("stacks");
     let tasks: Vec<_> = stacks.iter().filter(|stack| stack["kind"] == "task").collect();
     let lowest = |task: &Value| task["lowest"].as_u64().expect("an address");
+    // No two tasks use the same memory.
+    let used =
+        |task: &&Value| (lowest(task), lowest(task) + task["bytes"].as_u64().expect("bytes"));
+    let mut ranges: Vec<_> = tasks.iter().map(used).collect();
+    ranges.sort_unstable();
+    let apart = ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+    assert!(apart, "{soc} {scenario}: {tasks:?}");
     let dumps =
         tasks.iter().map(|task| format!("--dump={:#x}:{}", lowest(task) - BELOW, BELOW + ABOVE));
     let dumps: Vec<String> = dumps.collect();
@@ -82,7 +89,8 @@ fn stack_use_matches_the_memory_written() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
         let arguments = ["footprint", "-k", "freertos", "--soc", soc, "-s", "thread.yield"];
-        let document = folder.say(&[&arguments[..], &["queue.handover", "timer.wake"]].concat());
+        let more = ["queue.handover", "timer.wake", "growth.delay.delayed.16"];
+        let document = folder.say(&[&arguments[..], &more].concat());
         let schema = include_str!("../../../docs/schema/footprint.schema.json");
         let schema: Value = serde_json::from_str(schema).expect("JSON");
         let validator = jsonschema::validator_for(&schema).expect("a schema");

@@ -207,7 +207,7 @@ fn a_path_knows_its_question() {
     let window = Window { from: 150, to: 10_000 };
     let path = path(&firmware, question(window, Reach::Entry)).expect("fine");
     assert_eq!(path.handler_of(INTERRUPT.into()), firmware.address("handler"));
-    assert_eq!(path.later_priority(), None);
+    assert_eq!(path.later_priority(INTERRUPT.into()), None);
     assert!(!path.is_empty());
     let cycles: u64 = (0..path.len()).map(|piece| path.cycles_of(piece)).sum();
     assert_eq!(cycles, 9_850);
@@ -220,7 +220,7 @@ fn a_path_knows_its_question() {
     firmware.nops(150).store(NVIC_IPR, 0xC080).forever();
     firmware.handler(17).op(&[BX_LR]);
     let path = self::path(&firmware, question(Window { from: 100, to: 400 }, Reach::Entry));
-    assert_eq!(path.expect("as asked at first").later_priority(), Some(0xC0));
+    assert_eq!(path.expect("as asked at first").later_priority(INTERRUPT.into()), Some(0xC0));
 }
 
 #[test]

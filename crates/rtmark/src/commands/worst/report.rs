@@ -101,6 +101,9 @@ pub struct SecondReport {
     pub interrupt: Irq,
     /// Its priority, as stored in the priority register.
     pub priority: u8,
+    /// The priority that the program gives it by the end of the last window, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later_priority: Option<u8>,
     /// The maximum distance between the two, in cycles. If absent, they were tried up to the return of
     /// the earlier one's handler.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -423,6 +426,7 @@ fn second_report(
     Some(SecondReport {
         interrupt: second.interrupt,
         priority: second.priority,
+        later_priority: path.later_priority(second.interrupt),
         distance: second.distance,
         pairs: findings.pairs,
         meetings: Interleaving::ALL.into_iter().filter_map(meeting).collect(),
@@ -504,7 +508,7 @@ impl Found {
             timing_model: rtmark_sim::TIMING_MODEL.to_owned(),
             interrupt: question.interrupt,
             priority: question.priority,
-            later_priority: path.later_priority(),
+            later_priority: path.later_priority(question.interrupt),
             second: second_report(&describer, path, findings),
             points: findings.points,
             windows: question.windows.len(),

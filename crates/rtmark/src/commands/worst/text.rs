@@ -81,10 +81,15 @@ impl Found {
     fn write_question(&self, text: &mut String) {
         let part = if self.complete { "all searched" } else { "INCOMPLETE: only some searched" };
         let second = self.second.as_ref();
-        let beside =
-            second.map(|second| format!(" and {} at {:#04x}", second.interrupt, second.priority));
-        let later =
-            self.later_priority.map(|later| format!(", later set to {later:#04x} by the program"));
+        let later = |later: Option<u8>| {
+            later.map_or_else(String::new, |later| {
+                format!(", later set to {later:#04x} by the program")
+            })
+        };
+        let beside = second.map(|second| {
+            let (priority, later) = (second.priority, later(second.later_priority));
+            format!(" and {} at {priority:#04x}{later}", second.interrupt)
+        });
         let pairs = second.map(|second| format!("{} from ", count(second.pairs, "pair")));
         let _ = writeln!(
             text,
@@ -93,7 +98,7 @@ impl Found {
             if beside.is_some() { "s" } else { "" },
             self.interrupt,
             self.priority,
-            later.unwrap_or_default(),
+            later(self.later_priority),
             beside.unwrap_or_default(),
             pairs.unwrap_or_default(),
             count(self.points, "point"),
