@@ -141,7 +141,8 @@ fn run_session(
 }
 
 /// Waits for a debugger at an address and follows its commands; the program runs no further than the
-/// cycle limit. Returns the machine as the debugger has left it.
+/// cycle limit, which is asked for again when it is reached: the program may have made its clock faster.
+/// Returns the machine as the debugger has left it.
 ///
 /// # Errors
 ///
@@ -150,7 +151,7 @@ fn run_session(
 pub fn serve(
     address: &str,
     machine: Machine,
-    limit: Cycles,
+    limit: &dyn Fn(&Machine) -> Cycles,
     observer: &mut dyn SessionObserver,
 ) -> Result<(Machine, SessionEnd), ConnectError> {
     let connection = accept(address, observer)

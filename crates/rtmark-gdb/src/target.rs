@@ -48,6 +48,8 @@ pub struct DebugTarget<'a> {
     /// Why the run last returned, if not for the debugger.
     pub stop: Option<Stop>,
     limit: Cycles,
+    /// Returns the limit by what is known when it is reached.
+    later_limit: &'a dyn Fn(&Machine) -> Cycles,
     stops: Stops,
     history: History,
     mode: Mode,
@@ -92,10 +94,26 @@ impl Observer for StopFinder<'_> {
 }
 
 impl<'a> DebugTarget<'a> {
-    pub fn new(machine: Machine, limit: Cycles, observer: &'a mut dyn SessionObserver) -> Self {
+    pub fn new(
+        machine: Machine,
+        later_limit: &'a dyn Fn(&Machine) -> Cycles,
+        observer: &'a mut dyn SessionObserver,
+    ) -> Self {
+        let limit = later_limit(&machine);
         let (printed, history) = (Moment::of(&machine), History::new(&machine));
         let (stop, stops, mode) = (None, Stops::default(), Mode::Step);
-        Self { machine, stop, limit, stops, history, mode, leaves: true, observer, printed }
+        Self {
+            machine,
+            stop,
+            limit,
+            later_limit,
+            stops,
+            history,
+            mode,
+            leaves: true,
+            observer,
+            printed,
+        }
     }
 
     /// Performs a part of the last request; returns the reason once it is done.
@@ -187,6 +205,9 @@ impl<'a> DebugTarget<'a> {
 
     /// Translates why a forward run returned into GDB's terms; returns nothing if it is to continue.
     fn ended(&mut self, stop: Stop, reason: Option<TargetStopReason>) -> Option<TargetStopReason> {
+        if stop == Stop::Limit && self.machine.cycles() >= self.limit {
+            self.limit = (self.later_limit)(&self.machine);
+        }
         match stop {
             Stop::Observer => reason,
             Stop::Limit if self.machine.cycles() < self.limit => {

@@ -135,7 +135,7 @@ fn session_of(machine: Machine, ask: impl FnOnce(&mut Debugger)) -> (Machine, Se
     let (send, address) = channel();
     let server = std::thread::spawn(move || {
         let mut waiting = Waiting(send, Vec::new());
-        let served = serve("127.0.0.1:0", machine, Cycles(12_000_000), &mut waiting);
+        let served = serve("127.0.0.1:0", machine, &|_| Cycles(12_000_000), &mut waiting);
         let (machine, end) = served.expect("it listens");
         (machine, end, waiting.1)
     });

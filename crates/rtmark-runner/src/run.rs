@@ -109,6 +109,11 @@ impl<'a> Session<'a> {
         RunClock::of(&self.machine, self.image)
     }
 
+    /// Returns the program's image.
+    pub const fn image(&self) -> &'a Image {
+        self.image
+    }
+
     /// Lets the program use files that the host provides.
     #[must_use]
     pub fn with_host(mut self, host: &'a mut dyn SyscallHost) -> Self {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rtmark_observe::RunClock;
+use rtmark_sim::{Image, Machine};
 use rtmark_units::Cycles;
 
 use crate::run::{Ending, Session};
@@ -19,9 +21,14 @@ impl RunLimit {
     /// Returns the cycle of the limit by the clock of the run up to now. It is the clock of the run's times, so
     /// that a run of a second is reported as one.
     pub fn cycle(self, session: &Session<'_>) -> Cycles {
+        self.cycle_of(&session.machine, session.image())
+    }
+
+    /// Returns the cycle of the limit by the clock of a machine that runs an image.
+    pub fn cycle_of(self, machine: &Machine, image: &Image) -> Cycles {
         match self {
             Self::Cycles(cycles) => cycles,
-            Self::Time(time) => session.clock().history.cycle_at(time),
+            Self::Time(time) => RunClock::of(machine, image).history.cycle_at(time),
         }
     }
 

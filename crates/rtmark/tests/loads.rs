@@ -430,7 +430,7 @@ fn timelines_show_the_loads_tasks() {
         let mut machine = machine;
         let lines = Lines::new(&elf);
         let tasks = Tasks::new(&elf, &image, lines.as_ref());
-        let mut recorder = Recorder::new(&machine, &image, lines.as_ref(), tasks, []);
+        let mut recorder = Recorder::new(&machine, &image, lines.as_ref(), tasks);
         machine.run_observed(Cycles(TO), &mut recorder);
         let timeline = recorder.finish(TO);
         let tracks = timeline.tracks.iter().filter(|track| track.category == "task");

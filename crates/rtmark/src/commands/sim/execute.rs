@@ -206,9 +206,9 @@ impl Arguments {
             terminal: opened(&inputs)?,
         };
         if let Some(address) = &self.gdb {
-            let end = limit.cycle(&session);
+            let end = |machine: &Machine| limit.cycle_of(machine, image);
             let (machine, stopped) =
-                debug(address, session.machine, end, &mut run_observers.console)?;
+                debug(address, session.machine, &end, &mut run_observers.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
         }
         session = session.with_file(bytes);
@@ -340,7 +340,7 @@ impl Arguments {
 fn debug(
     address: &str,
     machine: Machine,
-    limit: Cycles,
+    limit: &dyn Fn(&Machine) -> Cycles,
     console: &mut Console,
 ) -> Result<(Machine, Option<Ending>), CliError> {
     let served = rtmark_gdb::serve(address, machine, limit, console);
