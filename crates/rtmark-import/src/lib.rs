@@ -306,7 +306,8 @@ pub fn read(
     } else {
         by_lines(reader, name, options.format, &mut log)?
     };
-    log.rows.sort_by_key(|row| row.section);
+    // A row that was completed late stands where it began.
+    log.rows.sort_by_key(|row| (row.section, row.line));
     log.rows.shrink_to_fit();
     judge::judge(&mut log);
     Ok(Reading { log, lines, name: name.to_owned(), options: options.clone() })

@@ -3,4 +3,5 @@
 mod ambiguous;
 mod forms;
 mod hostile;
+mod own;
 mod reference;
