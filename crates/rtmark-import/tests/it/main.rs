@@ -5,3 +5,4 @@ mod forms;
 mod hostile;
 mod own;
 mod reference;
+mod thread_metric;
