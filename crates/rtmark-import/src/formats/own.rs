@@ -408,12 +408,11 @@ impl Csv {
             },
         };
         let Some((_, series)) = self.open.get_mut(position) else { return };
-        match Number::read(value) {
-            Some(number) => series.push(number),
-            None => {
-                let problem = flag_unreadable(&mut series.row, "value", value);
-                log.report_unreadable(line, Suite::Rtmark, &problem);
-            }
+        if let Some(number) = Number::read(value) {
+            series.push(number);
+        } else {
+            let problem = flag_unreadable(&mut series.row, "value", value);
+            log.report_unreadable(line, Suite::Rtmark, &problem);
         }
     }
 }
