@@ -32,6 +32,12 @@ impl Form {
         self.0.as_ref().is_some_and(|regex| regex.is_match(text))
     }
 
+    /// Returns the text with other texts in place of all matches.
+    pub fn replaced<'t>(&self, text: &'t str, mut by: impl FnMut(&str) -> String) -> Cow<'t, str> {
+        let by = |found: &Captures<'_>| by(found.get(0).map_or("", |found| found.as_str()));
+        self.0.as_ref().map_or(Cow::Borrowed(text), |regex| regex.replace_all(text, by))
+    }
+
     /// Returns the text without all matches.
     pub fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.0.as_ref().map_or(Cow::Borrowed(text), |regex| regex.replace_all(text, ""))

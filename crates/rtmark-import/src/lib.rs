@@ -306,7 +306,8 @@ pub fn read(
     } else {
         by_lines(reader, name, options.format, &mut log)?
     };
-    log.rows.sort_by_key(|row| row.section);
+    // A row that was completed late stands where it began.
+    log.rows.sort_by_key(|row| (row.section, row.line));
     log.rows.shrink_to_fit();
     judge::judge(&mut log);
     Ok(Reading { log, lines, name: name.to_owned(), options: options.clone() })
@@ -317,11 +318,16 @@ form! {
     FAILED = r"\bFAILED\b";
     /// A name followed by a time, as in the rows of suites.
     ROW_OF_ANYBODY = r"^\S.*[:=|,]\s*-?\d+(?:\.\d+)?\s*(?:cycles|ns|nsec|nSec|us|usec|tcs)\b\s*\|?$";
+    /// The same with noise in the number.
+    DAMAGED_ROW = r"^\S.*[:=|,]\s*\u{fffd}\s*(?:cycles|ns|nsec|nSec|us|usec|tcs)\b";
 }
 
 /// Handles a line that no reader took. Among rows it may be one, which should not be lost silently.
 fn report_unmatched(line: &Line, log: &mut Log) {
-    if log.in_use() && ROW_OF_ANYBODY.fits(line.text()) {
+    let text = line.text();
+    if line.damaged && (log.in_use() || DAMAGED_ROW.fits(text)) {
+        log.report_dropped(line, "a row, but noise is in a number");
+    } else if log.in_use() && ROW_OF_ANYBODY.fits(text) {
         log.report_dropped(line, "a row, but in no known form");
     }
 }
@@ -350,6 +356,11 @@ fn by_lines(
         {
             let message = "the file ends with a number and no line end: if it was cut there, the number is wrong";
             log.warn(line.number, message);
+        }
+        if line.damaged {
+            let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);
+            of_line
+                .for_each(|row| row.flag(FlagKind::Incomplete, "noise is in a number of its line"));
         }
         if FAILED.fits(line.text()) {
             let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);

@@ -1,8 +1,9 @@
-//! Reads the lines of a log, whatever its origin: long lines are cut, invalid text is replaced, and
-//! colours and loggers' prefixes are removed.
+//! Reads the lines of a log, whatever its origin: long lines are cut, invalid text is removed or, where it
+//! touches a number, takes the number's place, and colours and loggers' prefixes are removed.
 //!
 //! This module knows nothing about the contents of lines.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead};
 
 use crate::form::form;
@@ -25,7 +26,12 @@ pub struct Line {
     pub cut: bool,
     /// Whether the log ends in the line, before any line end.
     pub unended: bool,
+    /// Whether noise damaged a number, so that [`DAMAGED`] is in its place.
+    pub damaged: bool,
 }
+
+/// Stands for a number of which noise may have replaced digits. No reader takes it for one.
+const DAMAGED: char = char::REPLACEMENT_CHARACTER;
 
 impl Line {
     /// Returns the text after loggers' prefixes.
@@ -191,16 +197,16 @@ impl Assembler {
     }
 }
 
-/// Decodes bytes as text. Bytes that are not UTF-8 are noise of a serial line and are dropped, except
-/// for two that occur in Latin-1 pages.
+/// Decodes bytes as text. Bytes that are not UTF-8 are noise of a serial line and become
+/// [`char::REPLACEMENT_CHARACTER`], except for two that occur in Latin-1 pages.
 fn read_as_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().filter_map(|byte| match byte {
-            0xA0 => Some(' '),
-            0xB5 => Some('\u{b5}'),
-            _ => None,
+        text.extend(chunk.invalid().iter().map(|byte| match byte {
+            0xA0 => ' ',
+            0xB5 => '\u{b5}',
+            _ => char::REPLACEMENT_CHARACTER,
         }));
     }
     text
@@ -215,7 +221,7 @@ fn plain(character: char) -> Option<char> {
         }
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         '\u{3bc}' => '\u{b5}',
-        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{fffd}' => return None,
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => return None,
         other => other,
     })
 }
@@ -226,11 +232,17 @@ form! {
 }
 
 form! {
+    /// Noise with what it touches of a number, and control characters between digits. Noise elsewhere is
+    /// dropped.
+    NOISE = r"[0-9.eE+-]*\u{fffd}(?:[0-9.eE+-]|\u{fffd})*|[0-9][0-9.eE+-]*(?:[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]+[0-9.eE+-]*[0-9])+";
+}
+
+form! {
     /// Prefixes of loggers, one alternative for each.
     PREFIX = concat!(
         r"^(?:",
         // Times: [00:00:01.234,567], [  12.345], 2024-01-01T12:00:00.1Z, 12:00:00.123 ->
-        r"\[[\d\s:.,/TZ+-]*\d[\d\s:.,/TZ+-]*\]",
+        r"\[[\d\s:.,/TZ+\u{fffd}-]*[\d\u{fffd}][\d\s:.,/TZ+\u{fffd}-]*\]",
         r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?:\s*(?:->|>|:))?",
         r"|\d\d:\d\d:\d\d[.,]\d+(?:\s*(?:->|>|:))?",
         // Zephyr's logger
@@ -251,7 +263,8 @@ form! {
 const MAX_PREFIXES: usize = 8;
 
 fn cleaned(text: &str, number: u64) -> Line {
-    let raw = STEERING.without(text);
+    let text = without_noise(text);
+    let raw = STEERING.without(&text);
     let raw = if raw.is_ascii() { raw } else { raw.chars().filter_map(plain).collect() };
     let raw = raw.trim().to_owned();
     let (mut start, mut tag) = (0, None);
@@ -262,7 +275,23 @@ fn cleaned(text: &str, number: u64) -> Line {
         tag = if named.is_empty() { tag } else { Some(named) };
         start += found.at(0).len();
     }
-    Line { number, raw, start, tag, ..Line::default() }
+    let damaged = raw.get(start..).is_some_and(|text| text.contains(DAMAGED));
+    Line { number, raw, start, tag, damaged, ..Line::default() }
+}
+
+/// Removes noise. A number that it touches is damaged: digits may be missing, so none of them is kept.
+fn without_noise(text: &str) -> Cow<'_, str> {
+    let is_clean = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
+    if text.bytes().all(is_clean) {
+        return Cow::Borrowed(text);
+    }
+    NOISE.replaced(text, |noise| {
+        if noise.bytes().any(|byte| byte.is_ascii_digit()) {
+            DAMAGED.to_string()
+        } else {
+            noise.replace(char::REPLACEMENT_CHARACTER, "")
+        }
+    })
 }
 
 #[cfg(test)]
@@ -316,6 +345,31 @@ mod tests {
         assert_eq!(texts(b"1\xa0\xb5s"), ["1 \u{b5}s"], "Latin-1");
         // Half a unit at the end is ignored.
         assert_eq!(texts(&[0xFF, 0xFE, b'a', 0, b'b']), ["a"]);
+    }
+
+    #[test]
+    fn noise_at_a_number_takes_its_place() {
+        let text = |bytes: &[u8]| {
+            let lines = lines(bytes);
+            (lines[0].text().to_owned(), lines[0].damaged)
+        };
+        let damaged = |text: &str| (text.to_owned(), true);
+        assert_eq!(text(b"avg 1\xff39 ns"), damaged("avg \u{fffd} ns"));
+        assert_eq!(text(b"avg 1.\xff\xfe39 ns"), damaged("avg \u{fffd} ns"));
+        assert_eq!(text(b"a,\xff139,7"), damaged("a,\u{fffd},7"));
+        assert_eq!(text(b"a,139\xff"), damaged("a,\u{fffd}"));
+        assert_eq!(text(b"a,5e\xff-05,7"), damaged("a,\u{fffd},7"));
+        assert_eq!(text("a,1\u{fffd}39".as_bytes()), damaged("a,\u{fffd}"), "by a terminal");
+        assert_eq!(text(b"a,1\x0039,1\x08 2"), damaged("a,\u{fffd},1 2"));
+        for (bytes, whole) in [
+            (&b"Cr\xffeate.\xff : 139 \xff ns"[..], "Create. : 139  ns"),
+            (b"\x1b[1m139\x1b[0m\x1b[2m7", "1397"),
+            (b"1\xa0000", "1 000"),
+            (b"\x0c12 \x07", "12"),
+            (b"[00:00:01\xff.234,567] <inf> x: 5", "5"),
+        ] {
+            assert_eq!(text(bytes), (whole.to_owned(), false));
+        }
     }
 
     #[test]

@@ -151,42 +151,69 @@ pub struct Number {
     /// What is wrong with it.
     pub flag: Option<FlagKind>,
     text: String,
+    /// What is printed, exactly.
+    decimal: Option<Decimal>,
 }
 
 impl Number {
-    /// Parses decimal digits, optionally with a sign and a fraction; returns `None` for anything else.
+    /// Parses decimal digits, optionally with a sign, a fraction, and an exponent (`5e-05`); returns `None`
+    /// for anything else.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if !all_digits(whole) || !(all_digits(fraction) || fraction.is_empty()) {
-            return None;
-        }
+        let decimal = Decimal::read(text)?;
         let value: f64 = text.parse().ok()?;
+        let digits = text.trim_start_matches(['-', '+']);
+        let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
         let flag = if value < 0.0 {
             Some(FlagKind::Wrapped)
         } else if value >= u64::MAX as f64 * (1.0 + 1e-9) {
             Some(FlagKind::TooLarge)
-        } else if value > i64::MAX as f64 || (whole.len() == 10 && near_32_bits(value)) {
+        } else if value > i64::MAX as f64
+            || (whole.len() == 10
+                && whole.bytes().all(|b| b.is_ascii_digit())
+                && near_32_bits(value))
+        {
             Some(FlagKind::Wrapped)
         } else {
             None
         };
         let shown: String = text.chars().take(40).collect();
-        Some(Self { value: value.is_finite().then_some(value), flag, text: shown })
+        let value = value.is_finite().then_some(value);
+        Some(Self { value, flag, text: shown, decimal: Some(decimal) })
     }
 
     /// Wraps a computed number.
     pub fn of(value: f64) -> Self {
         let text = String::new();
-        Self { value: value.is_finite().then_some(value), flag: None, text }
+        Self { value: value.is_finite().then_some(value), flag: None, text, decimal: None }
     }
 
     /// Converts the number to another unit by a factor.
     pub fn scaled(mut self, factor: f64) -> Self {
         self.value = self.value.map(|value| value * factor).filter(|value| value.is_finite());
+        self.decimal = None;
         self
+    }
+
+    /// Converts the number to a unit that is smaller by a power of ten, exactly.
+    pub fn shifted(self, power: i32) -> Self {
+        let Some(decimal) = self.decimal.map(|decimal| decimal.shifted(power)) else {
+            return self.scaled(10_f64.powi(power));
+        };
+        // Digits that a decimal does not keep are beyond the precision of a value.
+        let value = decimal.value().filter(|value| value.is_finite());
+        Self { value: self.value.and(value), decimal: Some(decimal), ..self }
+    }
+
+    /// Returns the nearest whole number, and whether it is another one; `None` if it is negative or does
+    /// not fit into 64 bits.
+    pub fn whole(&self) -> Option<(u64, bool)> {
+        self.decimal?.whole()
+    }
+
+    /// Returns the power of ten of the last digit that is printed.
+    pub fn last_place(&self) -> Option<i32> {
+        self.decimal.map(|decimal| decimal.last_place)
     }
 
     fn why(&self) -> String {
@@ -196,6 +223,95 @@ impl Number {
             _ => format!("{} looks like a negative difference", self.text),
         }
     }
+}
+
+/// A decimal number: an integer times a power of ten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Decimal {
+    negative: bool,
+    digits: u128,
+    exponent: i32,
+    /// Whether there are further digits, which are not all zero.
+    more: bool,
+    /// The power of ten of the last digit that is printed.
+    last_place: i32,
+}
+
+/// The number of significant digits that are kept: more than any figure of 64 bits has, even with a
+/// fraction of a nanosecond.
+const MAX_DIGITS: u32 = 36;
+
+impl Decimal {
+    fn read(text: &str) -> Option<Self> {
+        let negative = text.starts_with('-');
+        let rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
+            None => (rest, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+            return None;
+        }
+        let (mut digits, mut kept, mut more, mut dropped) = (0_u128, 0, false, 0_i32);
+        for digit in whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0') {
+            if kept == MAX_DIGITS {
+                more |= digit != 0;
+                dropped = dropped.saturating_add(1);
+            } else {
+                digits = digits * 10 + u128::from(digit);
+                kept += u32::from(digits > 0);
+            }
+        }
+        let last_place = exponent.saturating_sub(i32::try_from(fraction.len()).unwrap_or(i32::MAX));
+        let exponent = last_place.saturating_add(dropped);
+        Some(Self { negative, digits, exponent, more, last_place })
+    }
+
+    const fn shifted(self, power: i32) -> Self {
+        Self {
+            exponent: self.exponent.saturating_add(power),
+            last_place: self.last_place.saturating_add(power),
+            ..self
+        }
+    }
+
+    /// Returns the nearest value that can be represented.
+    fn value(self) -> Option<f64> {
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}e{}", self.digits, self.exponent).parse().ok()
+    }
+
+    fn whole(self) -> Option<(u64, bool)> {
+        if self.digits == 0 {
+            return Some((0, self.more));
+        }
+        if self.negative {
+            return None;
+        }
+        let Some(power) = 10_u128.checked_pow(self.exponent.unsigned_abs()) else {
+            // A power that is larger than any digits that are kept.
+            return (self.exponent < 0).then_some((0, true));
+        };
+        if self.exponent >= 0 {
+            let whole = self.digits.checked_mul(power)?;
+            return Some((u64::try_from(whole).ok()?, self.more));
+        }
+        let (whole, rest) = (self.digits / power, self.digits % power);
+        let whole = whole + u128::from(rest >= power.div_ceil(2));
+        Some((u64::try_from(whole).ok()?, rest != 0 || self.more))
+    }
+}
+
+fn read_exponent(text: &str) -> Option<i32> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    // An exponent of more digits is as good as the largest.
+    let size = digits.parse().unwrap_or(i32::MAX / 2).min(i32::MAX / 2);
+    Some(if text.starts_with('-') { -size } else { size })
 }
 
 /// Tells whether a value is within 2^24 below 2^32: a small negative number in 32 bits, read as
@@ -218,8 +334,36 @@ mod tests {
         assert_eq!(read("18446744073692884950").and_then(|n| n.1), Some(FlagKind::Wrapped));
         assert_eq!(read("18446744073709551616000").and_then(|n| n.1), Some(FlagKind::TooLarge));
         assert_eq!(read(&"9".repeat(500)), Some((None, Some(FlagKind::TooLarge))));
-        for bad in ["", "-", "n/a", "1e5", "1.2.3", "0x10", "1,5", "inf", "NaN", "."] {
+        for bad in [
+            "", "-", "n/a", "1e", "e5", "1e+-5", "1e5.0", "1.2.3", "0x10", "1,5", "inf", "NaN", ".",
+        ] {
             assert_eq!(read(bad), None, "{bad}");
         }
+    }
+
+    /// As Python and C's `%g` print small and large numbers.
+    #[test]
+    fn numbers_with_exponents_are_read_exactly() {
+        let read = |text: &str, power| {
+            let number = Number::read(text).unwrap_or_else(|| panic!("{text}")).shifted(power);
+            (number.value, number.whole(), number.last_place())
+        };
+        assert_eq!(read("5e-05", 9), (Some(50_000.0), Some((50_000, false)), Some(4)));
+        assert_eq!(read("5.00E-05", 9), (Some(50_000.0), Some((50_000, false)), Some(2)));
+        assert_eq!(read("1.2e+3", 0), (Some(1_200.0), Some((1_200, false)), Some(2)));
+        assert_eq!(read("1.1", 3), (Some(1_100.0), Some((1_100, false)), Some(2)));
+        assert_eq!(read("0.0015", 3), (Some(1.5), Some((2, true)), Some(-1)));
+        assert_eq!(read("0.00049", 3).1, Some((0, true)));
+        assert_eq!(read("18446744073709551615", 0).1, Some((u64::MAX, false)));
+        assert_eq!(read("18446744073709551616", 0).1, None);
+        assert_eq!(read("9007199254740993.0", 0).1, Some((9_007_199_254_740_993, false)));
+        assert_eq!(read("-1", 0).1, None);
+        assert_eq!(read("1e-999999999999", 9).1, Some((0, true)));
+        assert_eq!(read("1e999999999999", 9), (None, None, Some(1_073_741_832)));
+        assert_eq!(read(&format!("1.{}1", "0".repeat(99)), 0).1, Some((1, true)));
+        let flag = |text: &str| Number::read(text).and_then(|number| number.flag);
+        assert_eq!(flag("-5e-05"), Some(FlagKind::Wrapped));
+        assert_eq!(flag("1e30"), Some(FlagKind::TooLarge));
+        assert_eq!(flag("1e999999999999"), Some(FlagKind::TooLarge));
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Place;
+use crate::samples::is_false;
 
 /// The interrupt whose wait is measured.
 #[derive(
@@ -49,4 +50,7 @@ pub struct HeldInterval {
     pub from: Place,
     /// Where it ended.
     pub to: Place,
+    /// Whether the run ended in it, so that it is not known how long it would have become.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub open: bool,
 }

@@ -4,6 +4,8 @@
 //! that clears it; a handler, from the beginning of its entry to the end of its return; a long
 //! instruction, from its beginning to its end, as the simulator takes interrupts between instructions.
 //! Time asleep does not count if the interrupt would have ended it ([`Machine::would_wake`]).
+//!
+//! What still holds the interrupt back when the run ends is an interval of its own.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -161,31 +163,60 @@ impl<'a> HeldBackRecorder<'a> {
         }
     }
 
-    /// Returns the intervals by both ends, the longest first.
+    /// Returns the intervals by both ends, the longest first, and among them the one in which the run ended
+    /// if there is one. `machine` is the one that was followed, where it stands now.
+    pub fn intervals_and_open(&self, machine: &Machine, map: Map<'_, '_>) -> Vec<HeldInterval> {
+        let mut intervals = self.intervals(map);
+        let Some(Open { began, asleep, by, address, node }) = &self.open else { return intervals };
+        let ended = machine.cycles().0;
+        // A sleep that does not end is not reported.
+        let asleep = if machine.is_asleep() && machine.would_wake(self.whose.priority()) {
+            asleep + (ended - self.now)
+        } else {
+            *asleep
+        };
+        let cycles = (ended - began).saturating_sub(asleep);
+        let (from, to) = (*address, machine.register(Register::Pc));
+        let interval = BlockedInterval { by: by.clone(), from, to, cycles, began: *began };
+        let site = Site { longest: interval, ended, times: 1, total: cycles };
+        let open = HeldInterval { open: true, ..self.interval((*node, from, to), &site, map) };
+        let position = intervals.partition_point(|interval| interval.cycles >= cycles);
+        intervals.insert(position, open);
+        intervals
+    }
+
+    /// Returns the intervals that have ended by both ends, the longest first.
     pub fn intervals(&self, map: Map<'_, '_>) -> Vec<HeldInterval> {
         let mut sites: Vec<_> = self.sites.iter().collect();
         sites.sort_by_key(|&(&(_, from, to), site)| {
             (std::cmp::Reverse(site.longest.cycles), site.longest.began, from, to)
         });
-        let interval = |(&(node, from, to), site): (&(Option<Node>, u32, u32), &Site)| {
-            let mut place = map.place(from);
-            if let Some(node) = node {
-                place.callers = self.calls.path(node).into_iter().map(str::to_owned).collect();
-                // The function itself is already in the place.
-                place.callers.pop();
-            }
-            HeldInterval {
-                cycles: site.longest.cycles,
-                began: site.longest.began,
-                ended: site.ended,
-                times: site.times,
-                total_cycles: site.total,
-                by: site.longest.by.iter().map(|blocker| self.name(*blocker)).collect(),
-                from: place,
-                to: map.place(to),
-            }
-        };
-        sites.into_iter().map(interval).collect()
+        sites.into_iter().map(|(ends, site)| self.interval(*ends, site, map)).collect()
+    }
+
+    fn interval(
+        &self,
+        (node, from, to): (Option<Node>, u32, u32),
+        site: &Site,
+        map: Map<'_, '_>,
+    ) -> HeldInterval {
+        let mut place = map.place(from);
+        if let Some(node) = node {
+            place.callers = self.calls.path(node).into_iter().map(str::to_owned).collect();
+            // The function itself is already in the place.
+            place.callers.pop();
+        }
+        HeldInterval {
+            cycles: site.longest.cycles,
+            began: site.longest.began,
+            ended: site.ended,
+            times: site.times,
+            total_cycles: site.total,
+            by: site.longest.by.iter().map(|blocker| self.name(*blocker)).collect(),
+            from: place,
+            to: map.place(to),
+            open: false,
+        }
     }
 
     fn name(&self, blocker: Blocker) -> String {
@@ -273,6 +304,47 @@ mod tests {
         let image = image.expect("an image");
         machine.load(&image).expect("it fits");
         (machine, image)
+    }
+
+    /// PRIMASK is set and never cleared: 20 instructions, and then a sleep that an interrupt would end.
+    #[test]
+    fn what_is_masked_when_the_run_ends_is_listed_as_open() {
+        let soc = include_str!("../../../socs/stm32c031.toml");
+        let soc = Soc::from_toml(soc).expect("good");
+        let program = |last: u16| {
+            // SysTick would wake the core, much later: ldr r0, =SysTick; r1 = 0xFF000; str r1, [r0, #4];
+            // r1 = 7; str r1, [r0].
+            let mut code = vec![0x480F_u16, 0x21FF, 0x0309, 0x6041, 0x2107, 0x6001];
+            // cpsid i; nop; cpsie i; cpsid i; then nops and wfi, or nops and a branch to itself.
+            code.extend([0xB672_u16, 0xBF00, 0xB662, 0xB672]);
+            code.extend([0xBF00; 20]);
+            code.extend([last, 0xE7FE, 0xE010, 0xE000]);
+            let mut bytes = [0x2000_1000_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
+            bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+            Image::from_bytes(&bytes, 0x0800_0000).expect("an image")
+        };
+        for whose in [HeldInterrupt::Masked, HeldInterrupt::OfPriority(0)] {
+            for (last, asleep) in [(0xBF30, true), (0xBF00, false)] {
+                let image = program(last);
+                let mut machine = Machine::new(&soc);
+                machine.load(&image).expect("it fits");
+                let mut held = HeldBackRecorder::new(&machine, &image, whose);
+                machine.run_observed(Cycles(2_000), &mut held);
+                let map = Map::new(&image, None);
+                let all = held.intervals_and_open(&machine, map);
+                let open: Vec<_> = all.iter().filter(|interval| interval.open).collect();
+                let [open] = open.as_slice() else { panic!("{all:#?}") };
+                assert_eq!(all[0], **open, "the longest comes first");
+                assert_eq!((open.from.address, open.ended), (0x0800_001A, machine.cycles().0));
+                let cycles = open.ended - open.began;
+                assert!(cycles > 1_900 && open.by == ["PRIMASK"], "{open:?}");
+                let awake = if asleep { 20..60 } else { cycles..cycles + 1 };
+                assert!(awake.contains(&open.cycles), "{open:?}");
+                let ended = held.intervals(map);
+                assert!(ended.iter().all(|interval| !interval.open), "{ended:#?}");
+                assert_eq!(ended.len() + 1, all.len());
+            }
+        }
     }
 
     #[test]

@@ -76,7 +76,11 @@ impl Report {
             let _ =
                 write!(page, "\n**{}** {}\n", escaped(&explained.title), escaped(&explained.text));
             for failed in explained.failed_conditions() {
-                let _ = write!(page, "\n> Not so here: `{}` does not hold.\n", failed.condition);
+                let condition = &failed.condition;
+                let _ = match failed.holds {
+                    Some(_) => write!(page, "\n> Not so here: `{condition}` does not hold.\n"),
+                    None => write!(page, "\n> Not known here: `{condition}` has no value.\n"),
+                };
             }
         }
         page.push_str("\n## What was run\n\n");

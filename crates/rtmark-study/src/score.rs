@@ -98,6 +98,8 @@ pub enum Verdict {
     Differs,
     /// The ratio has left its stated band.
     OutOfBand,
+    /// A ratio is expected, but the formula of ours has no value.
+    NoValue,
     /// The span or program differs.
     NotComparable,
     /// We have no measurement of it.
@@ -105,14 +107,21 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [Self; 5] =
-        [Self::Agrees, Self::Differs, Self::OutOfBand, Self::NotComparable, Self::Missing];
+    const ALL: [Self; 6] = [
+        Self::Agrees,
+        Self::Differs,
+        Self::OutOfBand,
+        Self::NoValue,
+        Self::NotComparable,
+        Self::Missing,
+    ];
 
     const fn words(self) -> &'static str {
         match self {
             Self::Agrees => "covered",
             Self::Differs => "not covered",
             Self::OutOfBand => "out of its band",
+            Self::NoValue => "no value",
             Self::NotComparable => "another span",
             Self::Missing => "not measured",
         }
@@ -123,6 +132,7 @@ impl Verdict {
             Self::Agrees => "covered: ours is within a tenth of it",
             Self::Differs => "not covered: ours is further off, by what is stated",
             Self::OutOfBand => "out of the band that is stated",
+            Self::NoValue => "without a value of ours, although a band is stated",
             Self::NotComparable => "of another span or program, without ratio",
             Self::Missing => "not measured",
         }
@@ -201,7 +211,8 @@ impl Score {
             (Some(ratio), _) if within(AGREES, ratio) => Verdict::Agrees,
             (Some(_), _) => Verdict::Differs,
             (None, None) if self.differs.is_some() => Verdict::NotComparable,
-            (None, _) => Verdict::Missing,
+            (None, Some(_)) => Verdict::NoValue,
+            (None, None) => Verdict::Missing,
         }
     }
 
@@ -282,9 +293,11 @@ fn spread(page: &mut String, chip: &str, mut ratios: Vec<f64>) {
 }
 
 impl Report {
-    /// Returns the scores whose ratio has left the stated band.
+    /// Returns the scores whose ratio has left the stated band, or that have none although a band is stated.
     pub fn out_of_band(&self) -> impl Iterator<Item = &Score> {
-        self.scores.iter().filter(|score| score.verdict() == Verdict::OutOfBand)
+        let fails =
+            |score: &Score| matches!(score.verdict(), Verdict::OutOfBand | Verdict::NoValue);
+        self.scores.iter().filter(move |score| fails(score))
     }
 
     /// Returns whether it compares published rows with the chips they were published for.
@@ -386,10 +399,20 @@ mod tests {
         ] {
             assert_eq!(score(Some(ratio), Some(band)).verdict(), expected, "{ratio} in {band:?}");
         }
-        let missing = score(None, Some((0.9, 1.1)));
-        assert_eq!(missing.verdict(), Verdict::Missing);
+        assert_eq!(score(None, None).verdict(), Verdict::Missing);
         let unlike = Score { differs: Some("d".to_owned()), ..score(None, None) };
         assert_eq!(unlike.verdict(), Verdict::NotComparable);
+    }
+
+    /// A figure that a change of the program removed is not one that agrees.
+    #[test]
+    fn a_score_with_a_band_and_without_a_value_fails() {
+        let reason = Some("nothing matches".to_owned());
+        let missing = Score { reason, ..score(None, Some((0.9, 1.1))) };
+        assert_eq!(missing.verdict(), Verdict::NoValue);
+        assert_eq!(missing.cells()[2..], ["n/a", "", "no value: nothing matches"]);
+        let page = lines(&[(None, &missing)]);
+        assert!(page.contains("1 published figure: 1 without a value of ours"), "{page}");
     }
 
     #[test]

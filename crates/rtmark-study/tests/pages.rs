@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rtmark_study::{Document, Report, Study, Verdict, against_boards, builtin, scoreboard};
+use rtmark_study::{
+    Document, Figures, Report, Study, Verdict, against_boards, builtin, scoreboard,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies")
@@ -66,7 +68,8 @@ fn the_scoreboard_matches_the_pages() {
         assert_eq!(report.scores.len(), score.len(), "{id}");
         assert!(!published.unstated.is_empty(), "{id}: what is not stated");
         for score in &report.scores {
-            assert!(score.verdict() != Verdict::OutOfBand, "{id}: {}", score.what);
+            let fails = matches!(score.verdict(), Verdict::OutOfBand | Verdict::NoValue);
+            assert!(!fails, "{id}: {}", score.what);
             let has_reason = score.measured.is_some() || score.reason.is_some();
             assert!(score.formula.is_none() || has_reason, "{id}: {}", score.what);
         }
@@ -99,6 +102,21 @@ fn every_word_of_the_pages_holds_and_every_figure_is_there() {
             assert!(row.measured.is_some() || row.reason.is_some(), "{}: {}", study.id, row.what);
         }
     }
+}
+
+/// Without any run, no figure has a value.
+#[test]
+fn what_has_no_value_fails_and_is_shown_so() {
+    let study = &builtin().expect("good")[0];
+    let bands = study.score.iter().filter(|score| score.band.is_some()).count();
+    let conditions: usize = study.explanation.iter().map(|one| one.holds.len()).sum();
+    let report = Report::new(study, Figures::default(), Vec::new()).expect("good formulas");
+    assert!(bands > 0 && conditions > 0);
+    assert_eq!(report.out_of_band().count(), bands);
+    let (page, _) = report.page("rtmark");
+    assert_eq!(page.matches("| no value: ").count(), bands, "{page}");
+    assert_eq!(page.matches("> Not known here: ").count(), conditions, "{page}");
+    assert!(!page.contains("Not so here"), "{page}");
 }
 
 #[test]

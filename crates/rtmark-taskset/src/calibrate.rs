@@ -51,6 +51,11 @@ impl Calibration {
     pub fn rounds(&self, cycles: u64) -> u64 {
         cycles.saturating_sub(self.stretch) * 1000 / self.thousand.max(1)
     }
+
+    /// Returns how long a stretch of so many rounds takes, with its overhead.
+    pub(crate) fn length(&self, rounds: u64) -> u64 {
+        self.stretch + (rounds * self.thousand).div_ceil(1000)
+    }
 }
 
 /// The least and the largest value seen.

@@ -448,7 +448,8 @@ impl Bench {
             });
         }
         let pended = set.interrupts.iter().enumerate().map(|(number, interrupt)| {
-            // If it releases a task, the task's offset applies.
+            // If it releases a task, the task's offset applies; otherwise it coincides with the start. Its
+            // distance is the least that is stated, which is the adverse one.
             let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
             let rounds = calibration.rounds(interrupt.work);
             let offset = released.map_or(0, |task| task.offset);
@@ -471,7 +472,8 @@ impl Bench {
 }
 
 /// Returns a job's work as stretches of rounds with its sections distributed over it, never more
-/// than stated.
+/// than stated: where sections leave too little for the overhead of a job and of its stretches, they are
+/// shorter.
 fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<Stretch> {
     let outermost = sections.iter().filter(|section| section.inside.is_none());
     let locked: u64 = outermost.clone().map(|section| section.cycles).sum();
@@ -479,19 +481,39 @@ fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<
     let free = work.saturating_sub(locked).saturating_sub(calibration.job);
     let plain = |cycles| Stretch { rounds: calibration.rounds(cycles), ..Stretch::default() };
     let mut stretches = Vec::new();
+    // The positions of those that are parts of sections.
+    let mut held = Vec::new();
     for section in outermost {
         stretches.push(plain(free / pieces));
         let inner = sections.iter().find(|inner| inner.inside == Some(section.lock));
         // The section around the inner one is split into two parts.
-        let within = inner.map_or(0, |inner| inner.cycles + calibration.stretch);
+        let room = section.cycles.saturating_sub(calibration.stretch);
+        let within = inner.map_or(0, |inner| inner.cycles.min(room) + calibration.stretch);
+        held.push(stretches.len());
         stretches.push(Stretch {
             lock: Some(section.lock),
             inner: inner.map(|inner| inner.lock),
             ..plain(section.cycles.saturating_sub(within))
         });
-        stretches.extend(inner.map(|inner| plain(inner.cycles)));
+        if let Some(inner) = inner {
+            held.push(stretches.len());
+            stretches.push(plain(inner.cycles.min(room)));
+        }
     }
     stretches.push(plain(free / pieces));
+    let lengths = stretches.iter().map(|stretch| calibration.length(stretch.rounds));
+    let mut excess = (calibration.job + lengths.sum::<u64>()).saturating_sub(work);
+    if excess > 0 {
+        let mut order: Vec<usize> = (0..stretches.len()).collect();
+        // Sections last, and the longest one first.
+        order.sort_by_key(|at| (held.contains(at), std::cmp::Reverse(stretches[*at].rounds)));
+        for at in order {
+            let rounds = &mut stretches[at].rounds;
+            let before = calibration.length(*rounds);
+            *rounds -= (excess * 1000).div_ceil(calibration.thousand.max(1)).min(*rounds);
+            excess = excess.saturating_sub(before - calibration.length(*rounds));
+        }
+    }
     stretches
 }
 

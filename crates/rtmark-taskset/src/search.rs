@@ -126,7 +126,8 @@ impl Bench {
     }
 
     /// For preemptive orders: returns, for each section of a task, offsets with which all others
-    /// are released at once, just after that task's first job has taken the lock.
+    /// are released at once, just after that task's first job has taken the lock. Those whose clock
+    /// comes only after the section are released then; a more urgent one has to come within.
     fn within_sections(
         &self,
         set: &Set,
@@ -153,7 +154,8 @@ impl Bench {
                 let release = |other: &Task| within.next_multiple_of(step(other));
                 let ends = begins + section.cycles;
                 begins = ends + cost(Cost::Lock);
-                if set.tasks.iter().all(|other| release(other) < ends) {
+                let waits = |other: &Task| other.priority > task.priority && release(other) < ends;
+                if set.tasks.iter().any(waits) {
                     let of = |(at, other)| if at == number { 0 } else { release(other) };
                     found.push(set.tasks.iter().enumerate().map(of).collect());
                 }

@@ -22,7 +22,6 @@ form! {
     /// The first output of a run.
     START = r"^#?\s*/dev/cpu_dma_latency set to|^(?:.*[$#>]\s*)?(?:sudo\s+)?(?:\S*/)?cyclictest\s+-";
     SIGN = r"^#?\s*(?:/dev/cpu_dma_latency set to|policy: (?:fifo|rr|other)|Max CPUs = )|\bcyclictest\b";
-    NANOSECONDS = r"\bcyclictest\b.*\s(?:-N|--nsecs)\b";
     LIKE = r"^#?\s*T:\s*\d+\s*\(|^# (?:Min|Avg|Max) Latencies|^# Histogram Overflows:|^# Total:";
 }
 
@@ -32,6 +31,43 @@ const TOO_MANY: &str = "it has more threads than are kept";
 const MAX_THREADS: usize = 1024;
 const MAX_BINS: usize = 1 << 20;
 const MAX_RUNS: usize = 1 << 20;
+
+/// The short options that take an argument, which is what follows in the same word or the next word.
+const WITH_ARGUMENT: &str = "aAbcdDeFhHiloOptTy";
+
+/// Options that change what the output means.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown {
+    /// `-N`: latencies are in nanoseconds.
+    nanoseconds: bool,
+    /// `-H`: a histogram has another column, the sum over all threads.
+    sums: bool,
+}
+
+impl Shown {
+    /// Parses a command line, or a text that contains none. Short options may share a word, as in
+    /// `-mNp99`, and long ones may be shortened.
+    fn of(text: &str) -> Self {
+        let mut shown = Self::default();
+        let mut words = text.split_whitespace();
+        if !words.any(|word| word.ends_with("cyclictest")) {
+            return shown;
+        }
+        for word in words {
+            if let Some(long) = word.strip_prefix("--") {
+                let name = long.split('=').next().unwrap_or_default();
+                shown.nanoseconds |= name.len() >= 2 && "nsecs".starts_with(name);
+                shown.sums |= name.len() >= 6 && "histofall".starts_with(name);
+            } else if let Some(short) = word.strip_prefix('-') {
+                let argument = short.find(|option| WITH_ARGUMENT.contains(option));
+                let options = argument.and_then(|at| short.get(..=at)).unwrap_or(short);
+                shown.nanoseconds |= options.contains('N');
+                shown.sums |= options.ends_with('H');
+            }
+        }
+        shown
+    }
+}
 
 #[derive(Debug, Default)]
 struct Thread {
@@ -60,7 +96,11 @@ pub struct Cyclictest {
     bins: usize,
     in_histogram: bool,
     seen: bool,
-    nanoseconds: bool,
+    shown: Shown,
+    /// The number of columns of a histogram, which `-H` adds up, and of smallest and average latencies, which
+    /// it does not.
+    columns: usize,
+    threads_shown: usize,
 }
 
 impl Reader for Cyclictest {
@@ -72,11 +112,12 @@ impl Reader for Cyclictest {
                 self.end(log);
                 if text.contains("cyclictest") {
                     self.command = Some(text.chars().take(200).collect());
-                    self.nanoseconds = NANOSECONDS.fits(text);
                 }
             }
             self.seen = true;
-            self.nanoseconds |= NANOSECONDS.fits(text);
+            let shown = Shown::of(text);
+            self.shown.nanoseconds |= shown.nanoseconds;
+            self.shown.sums |= shown.sums;
             return LineMatch::NotMine;
         }
         if HISTOGRAM.fits(text) {
@@ -166,8 +207,9 @@ impl Reader for Cyclictest {
         if self.threads.is_empty() {
             return;
         }
-        let Self { nanoseconds, section, line: first, ref command, .. } = *self;
-        let (scale, unit) = if nanoseconds { (1, "ns") } else { (1000, "us") };
+        self.drop_sums();
+        let Self { shown, section, line: first, ref command, .. } = *self;
+        let (scale, unit) = if shown.nanoseconds { (1, "ns") } else { (1000, "us") };
         for (index, thread) in std::mem::take(&mut self.threads) {
             let row = Row::new(Suite::Cyclictest, format!("thread {index}"), first, Basis::Ns);
             let mut row = thread.row(row, scale, unit);
@@ -194,15 +236,31 @@ impl Cyclictest {
         room.then(|| self.threads.entry(index).or_default())
     }
 
+    /// Removes what is no thread: the column that is the sum over all of them.
+    fn drop_sums(&mut self) {
+        let threads = match self.threads_shown {
+            0 if self.shown.sums => self.columns.saturating_sub(1),
+            0 => return,
+            threads => threads,
+        };
+        if self.columns == threads + 1 {
+            self.threads.remove(&threads);
+        }
+    }
+
     fn totals(&mut self, what: &str, numbers: &str, line: &Line, log: &mut Log) {
         // The totals of a run follow its bins, and its status lines may too.
         self.in_histogram = self.in_histogram && what == "Total";
+        let columns = match what {
+            "Min Latencies" | "Avg Latencies" => &mut self.threads_shown,
+            _ => &mut self.columns,
+        };
+        *columns = numbers.split_whitespace().count().max(*columns);
         for (index, text) in numbers.split_whitespace().enumerate().take(MAX_THREADS) {
             let Some(number) = Number::read(text) else {
                 log.report_unreadable(line, Suite::Cyclictest, "its numbers are not valid");
                 return;
             };
-            // With -H, an additional column has the sum over all threads.
             let Some(thread) = self.thread(index) else {
                 log.report_unreadable(line, Suite::Cyclictest, TOO_MANY);
                 return;
@@ -223,6 +281,7 @@ impl Cyclictest {
             log.report_unreadable(line, Suite::Cyclictest, "its latency does not fit into 64 bits");
             return;
         };
+        self.columns = counts.split_whitespace().count().max(self.columns);
         for (index, text) in counts.split_whitespace().enumerate().take(MAX_THREADS) {
             let Ok(times) = text.parse::<u64>() else {
                 log.report_unreadable(line, Suite::Cyclictest, "a count does not fit into 64 bits");
@@ -307,5 +366,28 @@ impl Thread {
         summary.resolution = Some(scale as f64);
         row.figures = Figures::Summary(summary);
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_wherever_they_are() {
+        for (command, nanoseconds, sums) in [
+            ("cyclictest -m -N -p99", true, false),
+            ("cyclictest -mNp99", true, false),
+            ("# ./cyclictest -SmN -H400", true, true),
+            ("sudo /usr/bin/cyclictest -mH 400 -q", false, true),
+            ("cyclictest --nsecs --histofall=400", true, true),
+            ("cyclictest --ns --histof 400", true, true),
+            ("cyclictest -F/tmp/N -h400 -DH", false, false),
+            ("cyclictest --histfile=N-H -h 400 --numa", false, false),
+            ("other -N -H", false, false),
+        ] {
+            let Shown { nanoseconds: ns, sums: column } = Shown::of(command);
+            assert_eq!((ns, column), (nanoseconds, sums), "{command}");
+        }
     }
 }

@@ -1,21 +1,22 @@
 //! Reads rtmark's own CSV and JSON, described in docs/import.md: for figures that no suite printed, and
 //! for programs that generate them.
 
+mod json;
+
+use std::collections::HashMap;
+
 use rtmark_model::{
     Basis, Counted, Disturbance, Expected, FlagKind, Overhead, Percentile, Samples, ScenarioId,
     Span,
 };
-use serde::Deserialize;
-use serde_json::value::RawValue;
+
+pub use json::Document;
 
 use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::lines::Line;
-use crate::log::Log;
+use crate::log::{Log, MAX_ROWS};
 use crate::row::{Figures, Number, Row, StatedFacts};
-
-/// The supported version of the JSON format.
-const VERSION: u64 = 1;
 
 /// The number of samples that are kept of one series.
 const MAX_SAMPLES: u64 = 1 << 20;
@@ -52,15 +53,15 @@ const COLUMNS: &[&str] = &[
     "note",
 ];
 
-/// Returns the basis of a unit, and the unit's size in that basis.
-fn unit(name: &str) -> Option<(Basis, f64)> {
+/// Returns the basis of a unit, and the unit's size in that basis as a power of ten.
+fn unit(name: &str) -> Option<(Basis, i32)> {
     Some(match name {
-        "cycles" => (Basis::Cycles, 1.0),
-        "instructions" => (Basis::Instructions, 1.0),
-        "ns" => (Basis::Ns, 1.0),
-        "us" => (Basis::Ns, 1e3),
-        "ms" => (Basis::Ns, 1e6),
-        "s" => (Basis::Ns, 1e9),
+        "cycles" => (Basis::Cycles, 0),
+        "instructions" => (Basis::Instructions, 0),
+        "ns" => (Basis::Ns, 0),
+        "us" => (Basis::Ns, 3),
+        "ms" => (Basis::Ns, 6),
+        "s" => (Basis::Ns, 9),
         _ => return None,
     })
 }
@@ -72,6 +73,28 @@ fn overhead(name: &str) -> Option<Overhead> {
         "included" => Overhead::Included,
         _ => return None,
     })
+}
+
+/// Returns a whole number, however it is written: programs print `48000000.0` and `4.8e+07`, too.
+fn whole(text: &str) -> Option<u64> {
+    Number::read(text)?.whole().and_then(|(whole, rounded)| (!rounded).then_some(whole))
+}
+
+/// Flags a row for a figure that cannot be read, and returns what is wrong with it.
+fn flag_unreadable(row: &mut Row, column: &str, text: &str) -> String {
+    let problem = format!("{column} is not a number");
+    let shown: String = text.chars().take(24).collect();
+    row.flag(FlagKind::Incomplete, format!("{problem}: `{}`", shown.escape_debug()));
+    problem
+}
+
+/// A row without its samples.
+struct Parsed {
+    row: Row,
+    /// The unit of its samples, as a power of ten in the row's basis.
+    power: i32,
+    /// Figures that could not be read, for each of which the row has a flag.
+    unreadable: Vec<String>,
 }
 
 /// The fields of a row in either format, still as text.
@@ -91,32 +114,35 @@ impl Fields {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Returns the fields that rows of one series share.
-    fn identity(&self) -> Vec<(&'static str, String)> {
+    fn identity(&self) -> Identity {
         let mut identity = self.texts.clone();
         identity.retain(|(name, _)| *name != "value");
         identity
     }
 
     /// Returns the row without its samples. If it has some, it states no figures that follow from them.
-    fn row<S>(&self, samples: Option<&S>, line: u64) -> Result<(Row, f64), String> {
+    fn row(&self, has_samples: bool, line: u64) -> Result<Parsed, String> {
         let stated = FIGURES.iter().find(|column| !self.get(column).is_empty());
-        if let Some(column) = stated.filter(|_| samples.is_some()) {
+        if let Some(column) = stated.filter(|_| has_samples) {
             return Err(format!("has both samples and {column}: give one or the other"));
         }
         let scenario = self.get("scenario");
         let scenario: ScenarioId = scenario.parse().map_err(|error| format!("{error}"))?;
-        let (basis, scale) = unit(self.get("unit")).ok_or_else(|| {
+        let (basis, power) = unit(self.get("unit")).ok_or_else(|| {
             let shown: String = self.get("unit").chars().take(24).collect();
             format!("`{shown}` is not a unit; use cycles, instructions, ns, us, ms or s")
         })?;
         let mut row = Row::new(Suite::Rtmark, scenario.as_str(), line, basis);
+        let mut unreadable = Vec::new();
         for column in ["first", "min", "mean", "max", "sigma", "resolution", "p50", "p90", "p99"] {
             let text = self.get(column);
             if text.is_empty() {
                 continue;
             }
-            let number = Number::read(text).ok_or_else(|| format!("{column} is no number"))?;
+            let Some(number) = Number::read(text) else {
+                unreadable.push(flag_unreadable(&mut row, column, text));
+                continue;
+            };
             row.set(
                 |summary, value| match column {
                     "first" => summary.first = value,
@@ -132,13 +158,16 @@ impl Fields {
                             .extend(value.map(|value| Percentile { per_cent, value }));
                     }
                 },
-                &number.scaled(scale),
+                &number.shifted(power),
             );
         }
         if let Some(text) = self.optional("count") {
-            let count = text.parse().map_err(|_| "count is no number".to_owned())?;
+            let count = whole(&text);
+            if count.is_none() {
+                unreadable.push(flag_unreadable(&mut row, "count", &text));
+            }
             if let Some(summary) = row.summary_mut() {
-                summary.count = Some(count);
+                summary.count = count;
             }
         }
         if let Some(why) = self.optional("flag") {
@@ -146,12 +175,15 @@ impl Fields {
         }
         row.facts.extend(self.optional("note").map(|note| ("note".to_owned(), note)));
         row.stated = Some(Box::new(self.stated_facts(scenario)?));
-        Ok((row, scale))
+        Ok(Parsed { row, power, unreadable })
     }
 
     fn stated_facts(&self, scenario: ScenarioId) -> Result<StatedFacts, String> {
-        let clock = self.optional("clock_hz").map(|text| text.parse::<u32>());
-        let clock = clock.transpose().map_err(|_| "clock_hz is not a 32-bit number".to_owned())?;
+        let clock_of = |text: String| {
+            let hertz = whole(&text).and_then(|hertz| u32::try_from(hertz).ok());
+            hertz.ok_or("clock_hz is not a 32-bit number")
+        };
+        let clock = self.optional("clock_hz").map(clock_of).transpose()?;
         if clock == Some(0) {
             return Err("clock_hz is 0; leave it out if the clock is not known".into());
         }
@@ -207,24 +239,24 @@ pub struct Csv {
     header: Option<Vec<&'static str>>,
     /// The number of cells in rows that are skipped because their header is not valid.
     skipped_columns: Option<usize>,
-    open: Option<Open>,
+    /// The series whose samples arrive line by line, with their sections. Those of several may alternate.
+    open: Vec<(usize, Series)>,
+    /// Where the series of a section and of some fields is among them.
+    known: HashMap<(usize, Identity), usize>,
 }
 
-/// The series whose samples arrive line by line.
-#[derive(Debug)]
-struct Open {
-    section: usize,
-    identity: Vec<(&'static str, String)>,
-    series: Series,
-}
+/// The fields that rows of one series share.
+type Identity = Vec<(&'static str, String)>;
 
 /// A row and its samples so far.
 #[derive(Debug)]
 struct Series {
     row: Row,
     samples: Samples,
-    /// Whole units of the row's basis in one unit of the file.
-    scale: f64,
+    /// The unit of the file, as a power of ten in the row's basis.
+    power: i32,
+    /// The power of ten of the last place to which samples are given, at most that of the unit.
+    last_place: i32,
     /// Samples that were no whole number.
     rounded: u64,
 }
@@ -323,214 +355,106 @@ impl Reader for Csv {
             return LineMatch::Consumed;
         }
         let fields = Fields { texts: columns.iter().copied().zip(cells).collect() };
-        let value = fields.optional("value");
-        let same = self.open.as_ref().is_some_and(|open| open.identity == fields.identity());
-        if !same || value.is_none() {
-            self.end(log);
-            match fields.row(value.as_ref(), line.number) {
-                Ok((row, _)) if value.is_none() => log.row(row),
-                Ok((row, scale)) => {
-                    let identity = fields.identity();
-                    let section = log.reserve();
-                    self.open = Some(Open { section, identity, series: Series::new(row, scale) });
+        match fields.optional("value") {
+            Some(value) => self.sample(&fields, &value, line, log),
+            None => match fields.row(false, line.number) {
+                Ok(Parsed { row, unreadable, .. }) => {
+                    log.row(row);
+                    report(&unreadable, line, log);
                 }
                 Err(problem) => log.report_unreadable(line, Suite::Rtmark, &problem),
-            }
-        }
-        if let Some((open, value)) = self.open.as_mut().zip(value) {
-            match Number::read(&value) {
-                Some(number) => open.series.push(number),
-                None => log.report_unreadable(line, Suite::Rtmark, "value is not a number"),
-            }
+            },
         }
         LineMatch::Consumed
     }
 
     fn end(&mut self, log: &mut Log) {
-        if let Some(open) = self.open.take() {
-            let row = open.series.finish(log);
-            log.row_of(open.section, row);
+        self.known.clear();
+        for (section, series) in std::mem::take(&mut self.open) {
+            let row = series.finish(log);
+            log.row_of(section, row);
+        }
+    }
+}
+
+fn report(unreadable: &[String], line: &Line, log: &mut Log) {
+    for problem in unreadable {
+        log.report_unreadable(line, Suite::Rtmark, problem);
+    }
+}
+
+impl Csv {
+    /// Adds a sample to its series, or begins one with it.
+    fn sample(&mut self, fields: &Fields, value: &str, line: &Line, log: &mut Log) {
+        log.section();
+        let key = (log.current(), fields.identity());
+        let position = match self.known.get(&key) {
+            Some(position) => *position,
+            None => match fields.row(true, line.number) {
+                Ok(Parsed { row, power, unreadable }) => {
+                    report(&unreadable, line, log);
+                    if self.open.len() >= MAX_ROWS {
+                        self.end(log);
+                    }
+                    self.open.push((log.reserve(), Series::new(row, power)));
+                    let position = self.open.len() - 1;
+                    self.known.insert(key, position);
+                    position
+                }
+                Err(problem) => {
+                    log.report_unreadable(line, Suite::Rtmark, &problem);
+                    return;
+                }
+            },
+        };
+        let Some((_, series)) = self.open.get_mut(position) else { return };
+        if let Some(number) = Number::read(value) {
+            series.push(number);
+        } else {
+            let problem = flag_unreadable(&mut series.row, "value", value);
+            log.report_unreadable(line, Suite::Rtmark, &problem);
         }
     }
 }
 
 impl Series {
-    const fn new(row: Row, scale: f64) -> Self {
-        Self { row, samples: Samples::new(), scale, rounded: 0 }
+    const fn new(row: Row, power: i32) -> Self {
+        Self { row, samples: Samples::new(), power, last_place: power, rounded: 0 }
     }
 
     fn push(&mut self, number: Number) {
-        let number = number.scaled(self.scale);
+        let number = number.shifted(self.power);
         // Problems with it become flags of the series.
         self.row.set(|_, _| (), &number);
-        match number.value {
-            Some(value) if value >= 0.0 && value < u64::MAX as f64 => {
-                if self.samples.runs().len() as u64 >= MAX_SAMPLES {
-                    self.row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
-                } else {
-                    let whole = value.round();
-                    // Scaling changes a whole number by less.
-                    let inexact = (4.0 * f64::EPSILON * whole).max(1e-9);
-                    self.rounded += u64::from((value - whole).abs() > inexact);
-                    self.samples.push(whole as u64, Disturbance::NONE);
-                }
-            }
-            _ => self.row.flag(FlagKind::Incomplete, "impossible samples are left out"),
+        let Some((whole, rounded)) = number.whole() else {
+            self.row.flag(FlagKind::Incomplete, "impossible samples are left out");
+            return;
+        };
+        if self.samples.runs().len() as u64 >= MAX_SAMPLES {
+            self.row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
+            return;
         }
+        // What a program computed with floats differs from a whole number by less.
+        let nearest = whole as f64;
+        let inexact = (4.0 * f64::EPSILON * nearest).max(1e-9);
+        let lost = number.value.is_none_or(|value| (value - nearest).abs() > inexact);
+        self.rounded += u64::from(rounded && lost);
+        self.last_place = number.last_place().map_or(self.last_place, |p| p.min(self.last_place));
+        self.samples.push(whole, Disturbance::NONE);
     }
 
     /// Returns the row with its samples, and says if they were rounded.
     fn finish(self, log: &mut Log) -> Row {
-        let Self { mut row, samples, scale, rounded } = self;
+        let Self { mut row, samples, last_place, rounded, .. } = self;
         if rounded > 0 {
             let said = format!("samples rounded to whole {}: {rounded}", row.basis);
             log.warn(row.line, format!("{}: {said}", row.name));
             row.facts.insert("rounded".to_owned(), said);
         }
-        let resolution = row.summary().and_then(|summary| summary.resolution).unwrap_or(scale);
+        let stated = row.summary().and_then(|summary| summary.resolution);
+        // A clock of which nothing is said is at least as fine as the figures that it gave.
+        let resolution = stated.unwrap_or_else(|| 10_f64.powi(last_place));
         row.figures = Figures::Samples(samples, resolution.clamp(1.0, 1e18) as u64);
         row
     }
-}
-
-/// The JSON format, read as a whole.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Document<'a> {
-    rtmark_import: u64,
-    /// Defaults for all rows.
-    #[serde(borrow, default)]
-    defaults: Option<&'a RawValue>,
-    #[serde(borrow)]
-    rows: Vec<&'a RawValue>,
-}
-
-impl<'a> Document<'a> {
-    /// Tells whether the beginning of a file looks like this format.
-    pub fn is_recognised(head: &[u8]) -> bool {
-        let text = String::from_utf8_lossy(head);
-        text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
-            && text.contains("\"rtmark_import\"")
-    }
-
-    /// Parses the frame; rows are parsed separately, so that a bad one does not affect the others.
-    pub fn parse(text: &'a str) -> Result<Self, String> {
-        let document: Self = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|error| error.to_string())?;
-        if document.rtmark_import == VERSION {
-            Ok(document)
-        } else {
-            let found = document.rtmark_import;
-            Err(format!(
-                "it has version {found} of the `rtmark_import` format; this rtmark reads version {VERSION}"
-            ))
-        }
-    }
-
-    /// Passes the rows to a log.
-    pub fn read(&self, text: &str, log: &mut Log) {
-        let mut finder = Finder::new(text);
-        let mut defaults = Fields::default();
-        if let Some(raw) = self.defaults {
-            match fields(raw.get()) {
-                Ok((found, _)) => defaults = found,
-                Err(problem) => {
-                    log.warn(
-                        finder.line_of(raw),
-                        format!("defaults: {problem}; they are passed over"),
-                    );
-                }
-            }
-        }
-        for raw in &self.rows {
-            let number = finder.line_of(raw);
-            let line =
-                Line { number, raw: raw.get().chars().take(120).collect(), ..Line::default() };
-            let (mut found, samples) = match fields(raw.get()) {
-                Ok(read) => read,
-                Err(problem) => {
-                    log.report_unreadable(&line, Suite::Rtmark, &problem);
-                    continue;
-                }
-            };
-            for (name, text) in &defaults.texts {
-                if found.get(name).is_empty() {
-                    found.texts.push((name, text.clone()));
-                }
-            }
-            match found.row(samples.as_ref(), number) {
-                Ok((mut row, scale)) => {
-                    if let Some(values) = samples {
-                        let mut series = Series::new(row, scale);
-                        for value in values {
-                            series.push(value);
-                        }
-                        row = series.finish(log);
-                    }
-                    log.row(row);
-                }
-                Err(problem) => log.report_unreadable(&line, Suite::Rtmark, &problem),
-            }
-        }
-    }
-}
-
-/// Finds the line numbers of values borrowed from a text, in order.
-struct Finder<'a> {
-    text: &'a str,
-    offset: usize,
-    line: u64,
-}
-
-impl<'a> Finder<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, offset: 0, line: 1 }
-    }
-
-    fn line_of(&mut self, raw: &RawValue) -> u64 {
-        let offset = (raw.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        if offset < self.offset {
-            *self = Self::new(self.text);
-        }
-        let between = self.text.get(self.offset..offset).unwrap_or_default();
-        self.line += between.matches('\n').count() as u64;
-        self.offset += between.len();
-        self.line
-    }
-}
-
-/// Returns the fields of a JSON object, and its samples.
-fn fields(text: &str) -> Result<(Fields, Option<Vec<Number>>), String> {
-    let object: std::collections::BTreeMap<String, &RawValue> =
-        serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let mut fields = Fields::default();
-    let mut samples = None;
-    for (name, raw) in object {
-        let is_absent = raw.get() == "null" || (name == "flag" && raw.get() == "false");
-        if name == "samples" && !is_absent {
-            let values: Vec<&RawValue> =
-                serde_json::from_str(raw.get()).map_err(|_| "samples is not a list".to_owned())?;
-            let numbers = values.iter().map(|raw| Number::read(raw.get()));
-            let numbers: Option<Vec<_>> = numbers.collect();
-            samples = Some(numbers.ok_or("a sample is not a number")?);
-            continue;
-        }
-        let known = ["samples"].iter().chain(COLUMNS);
-        let column = known.copied().find(|column| *column == name && *column != "value");
-        let column = column.ok_or_else(|| {
-            format!("unknown key `{}`", name.chars().take(40).collect::<String>().escape_debug())
-        })?;
-        if is_absent {
-            continue;
-        }
-        if raw.get().starts_with(['{', '[']) {
-            return Err(format!("{name} must be a text or a number"));
-        }
-        let text = match serde_json::from_str::<String>(raw.get()) {
-            Ok(text) => text,
-            Err(_) => raw.get().to_owned(),
-        };
-        fields.texts.push((column, text));
-    }
-    Ok((fields, samples))
 }

@@ -1,4 +1,5 @@
-//! Reads Thread-Metric: how many operations were done in thirty seconds, reported repeatedly.
+//! Reads Thread-Metric: how many operations were done in a period, reported repeatedly with the time since
+//! the test began. The length of a period is a constant of the suite's build.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -16,6 +17,9 @@ form! {
     LIKE = r"Thread-Metric .*Relative Time|Time Period Total";
 }
 
+/// The length of a period unless its constant is changed, in seconds.
+const USUAL_PERIOD: u64 = 30;
+
 /// The reader.
 #[derive(Debug, Default)]
 pub struct ThreadMetric {
@@ -27,12 +31,14 @@ struct Test {
     name: String,
     line: u64,
     section: usize,
-    /// The time in seconds before the current period.
-    before: f64,
-    now: f64,
+    /// The time of the last report, in seconds since the test began.
+    now: u64,
+    /// The greatest common divisor of all reports' times.
+    divisor: u64,
+    reports: u64,
     open: bool,
+    /// The number of periods whose total is known.
     periods: u64,
-    seconds: f64,
     iterations: f64,
     errors: Vec<String>,
     /// The flag for impossible totals.
@@ -43,7 +49,7 @@ impl Reader for ThreadMetric {
     fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = TEST.find(text) {
-            let Some(now) = Number::read(found.at(2)).and_then(|n| n.value) else {
+            let Some(now) = found.count(2).filter(|now| *now > 0) else {
                 log.report_unreadable(line, Suite::ThreadMetric, "its time is not a number");
                 return LineMatch::Consumed;
             };
@@ -58,19 +64,20 @@ impl Reader for ThreadMetric {
                     name,
                     line: line.number,
                     section: log.reserve(),
-                    before: 0.0,
-                    now: 0.0,
+                    now: 0,
+                    divisor: 0,
+                    reports: 0,
                     open: false,
                     periods: 0,
-                    seconds: 0.0,
                     iterations: 0.0,
                     errors: Vec::new(),
                     bad: None,
                 });
             }
             if let Some(test) = &mut self.test {
-                test.before = test.now;
                 test.now = now;
+                test.divisor = common_divisor(now, test.divisor);
+                test.reports += 1;
                 test.open = true;
             }
             return LineMatch::Consumed;
@@ -91,7 +98,6 @@ impl Reader for ThreadMetric {
                 Some(Number { value: Some(total), flag, .. }) if test.open => {
                     test.open = false;
                     test.periods += 1;
-                    test.seconds += test.now - test.before;
                     test.iterations += total;
                     test.bad = test.bad.or(flag);
                 }
@@ -118,13 +124,24 @@ impl Reader for ThreadMetric {
 
     fn end(&mut self, log: &mut Log) {
         let Some(test) = self.test.take() else { return };
+        // A log that shows the boot shows the first period, too.
+        let booted =
+            log.sections.get(test.section).is_some_and(|section| section.version.is_some());
+        let period = test.period(booted);
+        let seconds = period.map(|period| period as f64 * test.periods as f64);
         let mut row = Row::new(Suite::ThreadMetric, test.name, test.line, Basis::Ns);
-        if test.iterations > 0.0 && test.seconds > 0.0 {
-            row = row.mean(&Number::of(test.seconds * 1e9 / test.iterations));
-        } else if test.periods > 0 {
-            row.flag(FlagKind::Zero, "nothing was counted");
-        } else {
+        if test.periods == 0 {
             row.flag(FlagKind::Incomplete, "the log ends before the first total");
+        } else if test.iterations <= 0.0 {
+            row.flag(FlagKind::Zero, "nothing was counted");
+        } else if let Some(seconds) = seconds {
+            row = row.mean(&Number::of(seconds * 1e9 / test.iterations));
+        } else {
+            let why = format!(
+                "whether its only report, after {} s, is the first one is not known, nor how long it counted",
+                test.now
+            );
+            row.flag(FlagKind::Incomplete, why);
         }
         for error in test.errors {
             row.flag(FlagKind::Failed, format!("the suite says: {error}"));
@@ -137,7 +154,22 @@ impl Reader for ThreadMetric {
             summary.count = (1.0..1e18).contains(&count).then_some(count as u64);
         }
         row.facts.insert("periods".into(), test.periods.to_string());
-        row.facts.insert("seconds".into(), test.seconds.to_string());
+        if let Some(seconds) = seconds {
+            row.facts.insert("seconds".into(), seconds.to_string());
+        }
         log.row_of(test.section, row);
     }
+}
+
+impl Test {
+    /// Returns the length of a period in seconds, if the reports tell: the log may begin amid a test, and
+    /// reports may be missing. An only report within the usual period is taken for the first one.
+    fn period(&self, from_boot: bool) -> Option<u64> {
+        let known = self.reports > 1 || self.now <= USUAL_PERIOD || from_boot;
+        known.then_some(self.divisor)
+    }
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }

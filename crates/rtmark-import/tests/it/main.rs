@@ -3,4 +3,7 @@
 mod ambiguous;
 mod forms;
 mod hostile;
+mod noise;
+mod own;
 mod reference;
+mod thread_metric;

@@ -349,6 +349,7 @@ fn the_longest_held_interval_has_a_location() {
         by: vec!["BASEPRI".into(), "SysTick".into()],
         from: place("enter", 17),
         to: place("leave", 21),
+        open: false,
     });
     let answers = [Answer::Measured(Box::new(load))];
     let expected = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \

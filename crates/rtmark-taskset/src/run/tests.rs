@@ -132,6 +132,35 @@ fn work_is_spread_evenly_around_sections_and_never_exceeds_what_is_stated() {
     assert_eq!(of(90, &[]), [plain(0)]);
 }
 
+/// A job executes its overhead and that of each stretch, too.
+#[test]
+fn sections_that_fill_their_job_leave_it_no_longer_than_stated() {
+    let section = |lock, cycles, inside| Section { lock, cycles, inside };
+    let of = |work, sections: &[Section]| stretches(work, sections, &calibration());
+    let length = |stretches: &[Stretch]| {
+        100 + stretches.iter().map(|stretch| 30 + stretch.rounds * 6).sum::<u64>()
+    };
+    // Of 1230 cycles, the overheads take 100 + 3 * 30.
+    let filled = of(1_230, &[section(0, 1_230, None)]);
+    assert_eq!(filled, [plain(0), locked(173), plain(0)]);
+    assert_eq!(length(&filled), 1_228);
+    // Two stretches have 40 cycles and take 60; the section gives the rest.
+    assert_eq!(of(1_430, &[section(0, 1_290, None)]), [plain(0), locked(206), plain(0)]);
+    // The inner section's stretch and the outer one's have 30 each.
+    let nested = of(1_230, &[section(0, 630, None), section(1, 630, Some(0))]);
+    let outer = Stretch { lock: Some(0), inner: Some(1), ..plain(0) };
+    assert_eq!(nested, [plain(36), outer, plain(95), plain(36)]);
+    for work in (200..4_000).step_by(7) {
+        for share in [50, 90, 99, 100] {
+            let cycles = work * share / 100;
+            let sections = [section(0, cycles / 2, None), section(1, cycles - cycles / 2, None)];
+            let stretches = of(work, &sections);
+            let least = 100 + 5 * 30;
+            assert!(length(&stretches) <= work.max(least), "{work} {share} {stretches:?}");
+        }
+    }
+}
+
 fn set(tasks: Vec<Task>) -> Set {
     Set {
         tick: 1_000,

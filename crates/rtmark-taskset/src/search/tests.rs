@@ -51,8 +51,13 @@ fn others_are_released_just_after_a_less_urgent_task_has_taken_a_lock() {
     // it ends at 3633, the release is at 2633 + 50 + 50. The second one begins at 3633 + 50 + 2333 = 6016 and
     // ends at 8016, the release is at 6016 + 50 + 100.
     assert_eq!(of(&locking(&[1_000, 2_000])), [[3_000, 0, 2_733], [7_000, 0, 6_166]]);
-    // Half of 9600 later, 5100 + 50 + 20: the next tick comes after the section's end at 5500.
+    // Half of 9600 later, 5100 + 50 + 20: the next tick comes after the section's end at 5500. Only the
+    // less urgent task could be released within.
     assert_eq!(of(&locking(&[400])), [[0; 3]; 0]);
+    // A more urgent one can; that of the tick comes when it can.
+    let mut woken = locking(&[400]);
+    woken.tasks[2].priority = 4;
+    assert_eq!(of(&woken), [[6_000, 0, 5_170]]);
     // A section within another is part of it.
     let mut set = locking(&[1_000, 2_000]);
     set.tasks[1].sections.push(Section { lock: 2, cycles: 500, inside: Some(1) });

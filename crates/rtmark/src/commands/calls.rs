@@ -229,7 +229,7 @@ impl Arguments {
         if entries == 0 && paid.inlined.is_empty() {
             return Err(unknown(subject, std::slice::from_ref(api)));
         }
-        let mut held = held.intervals(Map::new(image, lines.as_ref()));
+        let mut held = held.intervals_and_open(&session.machine, Map::new(image, lines.as_ref()));
         held.truncate(SHOWN);
         let clock = session.clock();
         // Reaching the limit is the expected end.
@@ -370,8 +370,10 @@ fn text(run: &CallRun) -> String {
             text,
             "\nlongest stretches, in cycles, in which the most urgent interrupt would have been held back"
         );
-        for HeldInterval { cycles, times, by, from, .. } in &run.held {
-            let _ = writeln!(text, "{cycles:>12}  {times:>6} ×  by {}, from {from}", by.join(", "));
+        for HeldInterval { cycles, times, by, from, open, .. } in &run.held {
+            let by = by.join(", ");
+            let end = if *open { ", still when the run ended" } else { "" };
+            let _ = writeln!(text, "{cycles:>12}  {times:>6} ×  by {by}, from {from}{end}");
         }
     }
     let list = |what: &str, items: Vec<String>, text: &mut String| {

@@ -62,3 +62,24 @@ fn a_call_that_was_left_by_a_jump_is_not_the_next_one() {
     assert!(most < 12, "one call, and not three: {paid}");
     assert_eq!(paid["open"], serde_json::json!([["mk_f", 2]]), "{paid}");
 }
+
+/// A program that masks interrupts and never lets them in again holds them back to its end.
+#[test]
+fn interrupts_that_are_masked_for_good_are_listed() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // cpsid i; nop; bl mk_add
+    let code = [&[0xB672, 0xBF00, 0xF000, 0xF806], EXIT, ADD_ONE].concat();
+    let elf = Elf { code: &code, second: "mk_add", second_function: Some(20), ..Elf::default() };
+    elf.write(&folder.path().join("a.elf"));
+    let api = "name = \"k\"\ncalls = [\"mk_*\"]\n";
+    std::fs::write(folder.path().join("k.toml"), api).expect("writable");
+    let calls = |format: &str| {
+        let arguments = ["calls", "a.elf", "--soc", "stm32c031", "--api", "k.toml"];
+        run_rtmark(folder.path(), &[&arguments[..], &["--format", format]].concat()).stdout
+    };
+    let text = calls("text");
+    assert!(text.contains("by PRIMASK, from start, still when the run ended"), "{text}");
+    let json: Value = serde_json::from_str(&calls("json")).expect("JSON");
+    let held = &json["runs"][0]["held"];
+    assert_eq!((&held[0]["open"], &held[1]), (&Value::Bool(true), &Value::Null), "{json:#}");
+}

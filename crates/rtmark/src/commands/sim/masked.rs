@@ -16,14 +16,15 @@ pub fn table(intervals: &[HeldInterval]) -> String {
         "cycles", "times", "total cycles", "at cycle"
     );
     for interval in intervals {
-        let HeldInterval { cycles, began, times, total_cycles, by, from, to, .. } = interval;
+        let HeldInterval { cycles, began, times, total_cycles, by, from, to, open, .. } = interval;
         let _ = writeln!(
             text,
             "{cycles:>10} {times:>9} {total_cycles:>12} {began:>12}  {}",
             by.join(", ")
         );
         let _ = writeln!(text, "{:47}from {from}", "");
-        let _ = writeln!(text, "{:47}to {to}", "");
+        let end = if *open { ", where the run ended: still held back" } else { "" };
+        let _ = writeln!(text, "{:47}to {to}{end}", "");
     }
     text
 }

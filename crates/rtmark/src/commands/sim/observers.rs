@@ -229,7 +229,7 @@ impl Arguments {
         }
         let lines = Lines::new(file_bytes);
         let masked = observers.held.map(|held| {
-            let mut intervals = held.intervals(Map::new(image, lines.as_ref()));
+            let mut intervals = held.intervals_and_open(machine, Map::new(image, lines.as_ref()));
             // An instruction of zero cycles holds nothing back.
             intervals.retain(|interval| interval.cycles > 0);
             intervals.truncate(self.masked.unwrap_or_default());

@@ -1,0 +1,56 @@
+//! Logs of Thread-Metric that begin amid a test, or lack reports: a report is of one period, however much
+//! time has passed since the test began.
+
+use rtmark_import::{Options, import};
+use rtmark_model::{Catalogue, FlagKind, Series};
+
+fn series(log: &str) -> Box<Series> {
+    let imported = import(log.as_bytes(), "x", &Catalogue::default(), &Options::default());
+    let mut answers = imported.expect("a log").answers;
+    match answers.pop() {
+        Some(rtmark_model::Answer::Measured(series)) if answers.is_empty() => series,
+        other => panic!("{other:?} after {answers:?}"),
+    }
+}
+
+fn mean(series: &Series) -> Option<f64> {
+    series.readings.summarised().expect("a summary").mean
+}
+
+fn report(time: &str, total: &str) -> String {
+    let total =
+        if total.is_empty() { String::new() } else { format!("Time Period Total:  {total}\n\n") };
+    format!("**** Thread-Metric Cooperative Scheduling Test **** Relative Time: {time}\n{total}")
+}
+
+/// Returns a log of reports, each of which counted 3,000,000 in thirty seconds: 10 us each.
+fn log(times: &[&str]) -> String {
+    times.iter().map(|time| report(time, "3000000")).collect()
+}
+
+#[test]
+fn a_log_that_begins_amid_a_test_has_periods_of_the_same_length() {
+    for times in [&["30"][..], &["30", "60"], &["90", "120"], &["60", "120", "150"], &["60", "150"]]
+    {
+        let found = series(&log(times));
+        assert_eq!((mean(&found), found.flags.len()), (Some(10_000.0), 0), "{times:?}");
+        let seconds = 30 * times.len();
+        assert_eq!(found.facts.get("seconds"), Some(&seconds.to_string()), "{times:?}");
+    }
+    // A report without a total tells the time all the same.
+    let begun = report("90", "") + &report("120", "3000000");
+    assert_eq!(mean(&series(&begun)), Some(10_000.0));
+}
+
+/// It may be the third of thirty seconds or the first of ninety.
+#[test]
+fn the_length_of_an_only_report_must_be_known() {
+    let found = series(&log(&["90"]));
+    let flags: Vec<_> = found.flags.iter().map(|flag| flag.kind).collect();
+    assert_eq!((mean(&found), flags), (None, vec![FlagKind::Incomplete]), "{found:?}");
+    assert!(found.flags[0].why.contains("after 90 s"), "{found:?}");
+    assert_eq!(found.facts.get("seconds"), None);
+    let booted = format!("*** Booting Zephyr OS build v4.2.0 ***\n{}", log(&["90"]));
+    assert_eq!(mean(&series(&booted)), Some(30_000.0), "from the beginning");
+    assert_eq!(mean(&series(&log(&["5"]))), Some(5e9 / 3e6), "another length");
+}
