@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use object::elf::SHF_ALLOC;
-use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 
 use crate::select::{loaded, memory};
 
@@ -105,9 +105,12 @@ pub struct Code {
 }
 
 impl Code {
-    /// Reads an ELF file for Arm; returns `None` if it is not one.
+    /// Reads an ELF file for Arm whose code is Thumb; returns `None` if it is another one.
     pub fn of(elf: &[u8]) -> Option<Self> {
         let file = object::File::parse(elf).ok().filter(Object::is_little_endian)?;
+        if file.architecture() != Architecture::Arm {
+            return None;
+        }
         let program = Program::of(&file, elf)?;
         let mut code = Self::default();
         let mut named: Vec<Range<u64>> = Vec::new();
@@ -258,7 +261,10 @@ impl<'a> Program<'a> {
             };
             // Mapping symbols: IHI 0044, 5.5.5.
             let is = |letter: &str| name == letter || name.starts_with(&format!("{letter}."));
-            if is("$d") || is("$t") || is("$a") {
+            if is("$a") {
+                return None;
+            }
+            if is("$d") || is("$t") {
                 marks.insert(address, is("$d"));
                 continue;
             }

@@ -107,6 +107,19 @@ fn parts_of_different_runs_do_not_merge() {
     // A part that is there is not measured again.
     let (code, _, errors) = run("stm32f405", "2/2", "b");
     assert_eq!(code, Some(0), "{errors}");
+    // Nor are its answers lost if it is stopped before they have been needed again.
+    let (path, arguments) = (folder.path("b"), ["--partition", "2/2", "--state", "b"]);
+    let written = || std::fs::metadata(&path).expect("there");
+    let before = written();
+    let what =
+        ["run", "-k", "floor", "-s", "thread.yield", "--soc", "stm32f405", "--placements", "1"];
+    let mut resumed = folder.command(&[&what[..], &arguments].concat()).spawn().expect("it starts");
+    while written().modified().ok() == before.modified().ok()
+        && resumed.try_wait().expect("a child").is_none()
+    {}
+    let _ = resumed.kill();
+    resumed.wait().expect("it was started");
+    assert!(written().len() >= before.len());
     std::fs::write(folder.path("d"), "RTMARKRN and nothing").expect("writable");
     let (code, _, errors) = folder.say(&["merge", "a", "d"]);
     assert_eq!(code, Some(2), "{errors}");

@@ -133,10 +133,11 @@ impl Arguments {
             }
             let mut one = one;
             for score in report.out_of_band() {
-                say(format!(
-                    "{}: {}: the ratio of measured to published is outside its band",
-                    study.id, score.what
-                ));
+                let problem = match score.ratio {
+                    Some(_) => "the ratio of measured to published is outside its band",
+                    None => "the figure has no value, so that its band says nothing",
+                };
+                say(format!("{}: {}: {problem}", study.id, score.what));
                 one = if one == Exit::Fine { Exit::Regression } else { one };
             }
             if let Some(folder) = &self.out {

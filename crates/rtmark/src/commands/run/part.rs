@@ -106,6 +106,20 @@ struct PartRecorder {
     progress: Progress,
 }
 
+impl PartRecorder {
+    /// Writes the file: the answers so far, and those of before that have not been recalled yet.
+    fn save(&mut self) -> Result<(), CliError> {
+        let answers = self.part.answers.len();
+        let kept =
+            self.known.iter().map(|(question, answer)| (Some(question.clone()), answer.clone()));
+        self.part.answers.extend(kept);
+        let written = self.part.write(&self.path);
+        self.part.answers.truncate(answers);
+        self.written = Instant::now();
+        written
+    }
+}
+
 impl SuiteObserver for PartRecorder {
     type Error = CliError;
 
@@ -129,8 +143,7 @@ impl SuiteObserver for PartRecorder {
         let question = question.map(|question| question.as_str().to_owned());
         self.part.answers.push((question, answer.clone()));
         if self.written.elapsed() >= SAVE_INTERVAL {
-            self.part.write(&self.path)?;
-            self.written = Instant::now();
+            self.save()?;
         }
         Ok(())
     }
@@ -157,8 +170,6 @@ pub fn measure(
     }
     let part =
         RunPart { question, number: share.number, revision, complete: false, answers: Vec::new() };
-    // Fail early, before hours of measuring, if the file cannot be written.
-    part.write(path)?;
     let mut recorder = PartRecorder {
         part,
         path: path.to_owned(),
@@ -167,6 +178,8 @@ pub fn measure(
         written: Instant::now(),
         progress: Progress::new(verbosity),
     };
+    // Fail early, before hours of measuring, if the file cannot be written.
+    recorder.save()?;
     let answers = suite.run(&plan.part(share, suite.placements), &mut recorder);
     recorder.progress.finish();
     let answers = answers?;
