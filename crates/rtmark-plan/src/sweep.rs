@@ -17,6 +17,8 @@ pub struct Sweep {
     pub generator: String,
     /// SHA-256 of the system's file.
     pub file_sha256: String,
+    /// The number of code layouts in which costs were measured.
+    pub placements: u32,
     /// The number of points in the whole sweep, of which this may be a part.
     pub points_in_all: usize,
     /// One plan for each tick and clock, in ascending order of the tick, then of the clock.
@@ -86,6 +88,11 @@ impl Sweep {
             ),
             ("the program", self.generator.clone(), part.generator.clone()),
             ("the file's SHA-256", self.file_sha256.clone(), part.file_sha256.clone()),
+            (
+                "the number of code layouts",
+                self.placements.to_string(),
+                part.placements.to_string(),
+            ),
             (
                 "the number of points",
                 self.points_in_all.to_string(),
@@ -246,6 +253,7 @@ mod tests {
             schema_version: 1,
             generator: String::new(),
             file_sha256: String::new(),
+            placements: 9,
             points_in_all: points.len(),
             points,
         }

@@ -18,7 +18,12 @@ export const loadSimulator = (name) => {
   const tailCalls = WebAssembly.validate(new Uint8Array(TAIL_CALL)) && name !== "calls";
   compiled ??= fetchOk(`rtmark-${tailCalls ? "jumps" : "calls"}.wasm`)
     .then((response) => response.arrayBuffer())
-    .then((bytes) => WebAssembly.compile(bytes));
+    .then((bytes) => WebAssembly.compile(bytes))
+    .catch((error) => {
+      // The next one asks the server again.
+      compiled = null;
+      throw error;
+    });
   return compiled;
 };
 

@@ -232,7 +232,11 @@ impl Arguments {
         let answers = suite.footprints(&plan, &mut progress);
         let objects = measure_objects(&suite.builder, &plan);
         progress.finish();
-        let objects = objects?;
+        // What has been observed is shown, whatever the objects' images do.
+        let (objects, failed) = match objects {
+            Ok(objects) => (objects, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for answer in answers {
             match answer {
@@ -263,7 +267,8 @@ impl Arguments {
                 output::data(&shown.join("\n"))?;
             }
         }
-        Ok(show_failures(&others))
+        let exit = show_failures(&others);
+        Ok(failed.map_or(exit, |error| error.show()))
     }
 }
 

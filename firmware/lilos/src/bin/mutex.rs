@@ -117,12 +117,14 @@ async fn seeing() -> Infallible {
 }
 
 async fn telling() -> Infallible {
-    for sample in 1..=SAMPLES {
-        end!("mutex.condvar.wait.blocking");
+    // The first time, the next task is this one at its beginning.
+    end!("mutex.condvar.wait.blocking");
+    for sample in 1..SAMPLES {
         TOLD.increment();
         CONDITION.notify();
         // The other task comes first in the next round.
         yield_cpu().await;
+        end!("mutex.condvar.wait.blocking");
         scenario::expect("times the condition was seen", SEEN.get(), sample);
     }
     scenario::ok();

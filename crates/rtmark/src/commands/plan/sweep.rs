@@ -114,6 +114,7 @@ pub fn answer(
             schema_version: SCHEMA_VERSION,
             generator: GENERATOR.to_owned(),
             file_sha256: sha256(bench.system.text().as_bytes()),
+            placements: bench.placements,
             points_in_all: all,
             points,
         },
