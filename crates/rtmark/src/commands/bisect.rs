@@ -1,6 +1,7 @@
 //! `rtmark bisect`
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,7 +136,7 @@ impl Arguments {
         let before = repository.commit(&format!("{first_bad}^")).ok();
         let before = before.and_then(|before| figures.get(&before));
         if let Some((before, after)) = before.zip(figures.get(first_bad)) {
-            text += &format!("{before} cycles before that commit, {after} with it\n");
+            let _ = writeln!(text, "{before} cycles before that commit, {after} with it");
         }
         output::data(&text)?;
         Ok(Exit::Fine)

@@ -268,7 +268,7 @@ impl Arguments {
             }
         }
         let exit = show_failures(&others);
-        Ok(failed.map_or(exit, |error| error.show()))
+        Ok(failed.map_or(exit, CliError::show))
     }
 }
 

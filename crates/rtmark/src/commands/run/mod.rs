@@ -314,11 +314,6 @@ impl Arguments {
         let basis = self.backend.basis(self.basis)?;
         let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
         if let Some(recording) = self.board.from() {
-            if self.published || self.imported {
-                let message = "--published and --imported do not apply to recordings";
-                let hint = "leave them out; `rtmark list published` prints published figures";
-                return Err(CliError::new(Exit::Usage, message, hint));
-            }
             let recording = recording.to_owned();
             return self.show_recording(&recording, &catalogue, &config, verbosity);
         }
@@ -487,6 +482,11 @@ impl Arguments {
         if self.backend != Runs::Board {
             let hint = "add --backend board";
             return Err(CliError::new(Exit::Usage, "--from only applies to boards", hint));
+        }
+        if self.published || self.imported {
+            let message = "--published and --imported do not apply to recordings";
+            let hint = "leave them out; `rtmark list published` prints published figures";
+            return Err(CliError::new(Exit::Usage, message, hint));
         }
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
