@@ -10,7 +10,7 @@ use super::inputs::{Drive, Input};
 use super::rules::Rules;
 use super::system::System;
 use crate::devices::{Console, Devices};
-use crate::host::CallResult;
+use crate::host::Reply;
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -467,16 +467,17 @@ impl State {
         if !self.core.take_call() {
             return Ok(());
         }
-        match super::semihosting::serve(&mut self.core) {
-            CallResult::Value(value) => {
+        match super::semihosting::serve(&mut self.core, &mut self.session.calls) {
+            Reply::Value(value) => {
                 self.core.hart.set(super::semihosting::RESULT, value);
                 self.core.prepare_again();
                 Ok(())
             }
-            CallResult::Exit(status) => {
+            Reply::Exit(status) => {
                 self.session.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }
+            Reply::Host => Ok(()),
         }
     }
 }
