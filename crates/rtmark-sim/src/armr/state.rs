@@ -10,13 +10,14 @@ use super::exec::Exception;
 use super::gic::{FIRST_EXTERNAL, Gic, InterruptLine, exception};
 use super::timing::ENTRY;
 use crate::devices::{Console, Devices};
-use crate::host::{CallEnvironment, CallResult};
+use crate::host::{Call, Reply};
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Blocker, Convention, CoreState, Irq, LoadError, MaskSite, Register, Session, Watch, Watches,
+    Blocker, Convention, CoreState, FileCalls, Irq, LoadError, MaskSite, Register, Session, Watch,
+    Watches,
 };
 
 /// Exception numbers for watches, observers and reports: those of the Cortex-M exceptions with the
@@ -422,18 +423,27 @@ impl State {
         let arch = &mut self.core.arch;
         let (operation, parameter) = (arch.cpu.get(0), arch.cpu.get(1));
         let system = &mut arch.system;
-        let (bus, console) = (&mut system.bus, &mut system.console);
-        let clocks = system.devices.clock_history();
-        let answer = CallEnvironment { bus, console, cycle, clocks }.serve(operation, parameter);
-        match answer {
-            CallResult::Value(value) => {
+        let mut call = Call {
+            operation,
+            parameter,
+            bus: &mut system.bus,
+            console: &mut system.console,
+            cycle,
+            clocks: system.devices.clock_history(),
+            kept: &mut self.session.calls,
+            files: FileCalls::default(),
+            overwritten: Vec::new(),
+        };
+        match call.perform() {
+            Reply::Value(value) => {
                 arch.cpu.set(0, value);
                 Ok(())
             }
-            CallResult::Exit(status) => {
+            Reply::Exit(status) => {
                 self.session.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }
+            Reply::Host => Ok(()),
         }
     }
 }

@@ -289,6 +289,8 @@ impl DeviceModel for Registers {
             };
             let effect = FlashEffect::Erase { pages: erase.clone(), which };
             env.effects.flash.push((memory, effect));
+            // It takes no time here.
+            env.effects.without_model = true;
         }
         Some(())
     }

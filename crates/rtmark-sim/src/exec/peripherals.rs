@@ -9,8 +9,7 @@ use crate::devices::{
     AttachedDevice, DeviceContext, Direction, Effects, Env, FlashEffect, FlashPage, OutputChanges,
     PERIPHERALS, Signals, Strictness,
 };
-use crate::memory::Place;
-use crate::soc::{Erase, Memory, VENDORS};
+use crate::soc::{Erase, Memory, Program, VENDORS};
 use crate::state::{NO_LINE, State};
 
 impl State {
@@ -48,8 +47,10 @@ impl State {
     /// in the word.
     pub(crate) fn write_peripheral(&mut self, address: u32, value: u32, mask: u32) -> Done {
         let Some(at) = self.devices.find(address) else {
-            if !self.devices.open.is_empty() && self.program_flash(address, value, mask) {
-                return Ok(());
+            if !self.devices.open.is_empty()
+                && let Some(memory) = self.program_flash(address, value, mask)
+            {
+                return self.note_programming(memory);
             }
             return self.access_unmapped(address, Direction::Write);
         };
@@ -69,18 +70,37 @@ impl State {
         }
     }
 
-    /// Clears the bits of a word of flash that are zero in the stored value, if the flash is unlocked.
-    fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> bool {
-        let is_open = |place: Place| self.devices.open.contains(&place.memory);
-        if !self.bus.place(address).is_some_and(is_open) {
-            return false;
+    /// Clears the bits of a word of flash that are zero in the stored value, if the flash is unlocked; returns
+    /// the memory.
+    fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> Option<usize> {
+        let memory = self.bus.place(address)?.memory;
+        if !self.devices.open.contains(&memory) {
+            return None;
         }
         let mut word = [0; 4];
         self.bus.peek(address, &mut word);
         let programmed = u32::from_le_bytes(word) & (value | !mask);
         self.bus.program(address, &programmed.to_le_bytes());
         self.forget_flash();
-        true
+        Some(memory)
+    }
+
+    /// Records that a flash has been programmed, which takes no time here: once, for the register that
+    /// unlocks it.
+    fn note_programming(&mut self, memory: usize) -> Done {
+        let name = &self.soc.memories[memory].name;
+        let register = self.soc.peripherals.iter().find_map(|block| {
+            let mut registers = block.registers.iter();
+            let programs = |it: &Program| it.memory == *name;
+            let found = registers.find(|it| it.programs.as_ref().is_some_and(programs))?;
+            Some(block.base + found.offset)
+        });
+        match register {
+            Some(register) if !self.devices.unmodelled.contains_key(&register) => {
+                self.note_unmodelled(register, Direction::Write)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sets all bits of a page of flash.

@@ -191,7 +191,12 @@ impl State {
                 self.update_write_buffer();
             }
             0xE000_ED30 if mainline => system.debug_status &= !value,
-            0xE000_E010 => system.systick.write_control(value, now + 1),
+            0xE000_E010 => {
+                system.systick.write_control(value, now + 1);
+                if system.systick.lacks_clock(value) {
+                    self.note_unmodelled(address, Direction::Write)?;
+                }
+            }
             0xE000_E014 => system.systick.write_reload(value, now + 1),
             0xE000_E018 => system.systick.write_value(now + 1),
             0xE000_E100..=0xE000_E11C => self.for_each_bit(address, value, Self::enable_interrupt),

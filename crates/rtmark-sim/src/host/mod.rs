@@ -1,8 +1,6 @@
 //! How programs print and end without a peripheral: semihosting and Real Time Transfer.
 
-mod calls;
 mod rtt;
 pub mod semihosting;
 
-pub use self::calls::{CallEnvironment, CallResult};
-pub use self::semihosting::Host;
+pub use self::semihosting::{Call, CallState, Host, Reply};

@@ -2,9 +2,9 @@
 //!
 //! Implements the operations of Arm's semihosting specification (version 3) that need no host: console
 //! output, the exit status, and harmless results for the rest. Time is the machine's own. Files are not
-//! accessible unless the user of the library provides some with a [`Host`]: a run then ends with
-//! [`Stop::HostCall`] at each operation on a file, and [`Machine::serve`](crate::Machine::serve) performs
-//! it.
+//! accessible unless the user of the library provides some with a [`Host`], on a Cortex-M: a run then ends
+//! with [`Stop::HostCall`] at each operation on a file, and [`Machine::serve`](crate::Machine::serve)
+//! performs it.
 //!
 //! [`Stop::HostCall`]: crate::Stop::HostCall
 
@@ -12,6 +12,10 @@ use core::time::Duration;
 
 use rtmark_units::Cycles;
 
+use crate::devices::{ClockHistory, Console};
+use crate::image::Image;
+use crate::memory::Bus;
+use crate::soc::{Memory, MemoryKind, Soc};
 use crate::state::stop::ExitStatus;
 use crate::state::{FileCalls, State};
 
@@ -65,24 +69,103 @@ pub enum Reply {
     Host,
 }
 
+/// What a machine keeps between calls.
+#[derive(Clone, Debug, Default)]
+pub struct CallState {
+    /// The RAM that a C library is told to use for heap and stack: from the image's end to the end.
+    heap: (u32, u32),
+    /// How far the program has read the features file.
+    features_offset: u32,
+}
+
+impl CallState {
+    /// Takes note of the image that has been loaded.
+    pub fn load(&mut self, soc: &Soc, image: &Image) {
+        self.heap = free_ram(soc, image);
+    }
+
+    pub fn reset(&mut self) {
+        self.features_offset = 0;
+    }
+}
+
+/// A call, and what it can access.
+pub struct Call<'a> {
+    pub operation: u32,
+    pub parameter: u32,
+    pub bus: &'a mut Bus,
+    pub console: &'a mut Console,
+    pub cycle: u64,
+    pub clocks: &'a ClockHistory,
+    pub kept: &'a mut CallState,
+    pub files: FileCalls,
+    /// Where the call has overwritten code, at least.
+    pub overwritten: Vec<u32>,
+}
+
 impl State {
     /// Performs the call that R0 and R1 describe.
     pub(crate) fn semihosting(&mut self) -> Reply {
-        let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
-        let argument = |machine: &Self, at: u32| machine.peek_word(parameter.wrapping_add(at * 4));
+        let mut call = self.call();
+        let reply = call.perform();
+        let overwritten = call.overwritten;
+        self.forget_code_at(&overwritten);
+        reply
+    }
+
+    /// Performs the call for which a run ended with [`Stop::HostCall`](crate::Stop::HostCall), and leaves
+    /// its result in R0.
+    pub fn serve(&mut self, host: &mut impl Host) {
+        let mut call = self.call();
+        let result = call.perform_by(host);
+        let overwritten = call.overwritten;
+        self.forget_code_at(&overwritten);
+        self.cpu.r[0] = result.unwrap_or(FAILURE);
+    }
+
+    fn call(&mut self) -> Call<'_> {
+        Call {
+            operation: self.cpu.r[0],
+            parameter: self.cpu.r[1],
+            bus: &mut self.bus,
+            console: &mut self.console,
+            cycle: self.cycles,
+            clocks: self.devices.clock_history(),
+            kept: &mut self.calls,
+            files: self.file_calls,
+            overwritten: Vec::new(),
+        }
+    }
+
+    fn forget_code_at(&mut self, addresses: &[u32]) {
+        for &address in addresses {
+            self.forget_overwritten_code(address);
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Returns a word of the block that the parameter points to.
+    fn argument(&self, at: u32) -> Option<u32> {
+        self.peek_word(self.parameter.wrapping_add(at * 4))
+    }
+
+    /// Performs the call.
+    pub fn perform(&mut self) -> Reply {
+        let (operation, parameter) = (self.operation, self.parameter);
         if self.is_about_files() {
-            if self.file_calls == FileCalls::Served {
+            if self.files == FileCalls::Served {
                 return Reply::Host;
             }
-            let unwritten = (operation == 0x05).then(|| argument(self, 2)).flatten();
+            let unwritten = (operation == 0x05).then(|| self.argument(2)).flatten();
             return Reply::Value(unwritten.unwrap_or(FAILURE));
         }
         let value = match operation {
             // SYS_OPEN: only the console's special name.
-            0x01 => match argument(self, 0).map(|name| self.peek_string(name)) {
+            0x01 => match self.argument(0).map(|name| self.peek_string(name)) {
                 Some(name) if name == b":tt" => CONSOLE_HANDLE,
                 Some(name) if name == FEATURES_NAME => {
-                    self.features_offset = 0;
+                    self.kept.features_offset = 0;
                     FEATURES_HANDLE
                 }
                 _ => FAILURE,
@@ -103,7 +186,7 @@ impl State {
                 0
             }
             // SYS_WRITE: returns how many bytes were not written.
-            0x05 => match (argument(self, 1), argument(self, 2)) {
+            0x05 => match (self.argument(1), self.argument(2)) {
                 (Some(from), Some(length)) => {
                     let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                     let there = self.bus.peek(from, &mut bytes);
@@ -113,9 +196,9 @@ impl State {
                 _ => FAILURE,
             },
             // SYS_READ, SYS_SEEK, SYS_FLEN
-            0x06 if argument(self, 0) == Some(FEATURES_HANDLE) => {
-                let rest = FEATURES.get(self.features_offset as usize..).unwrap_or_default();
-                let (to, length) = (argument(self, 1), argument(self, 2).unwrap_or(0));
+            0x06 if self.argument(0) == Some(FEATURES_HANDLE) => {
+                let rest = FEATURES.get(self.kept.features_offset as usize..).unwrap_or_default();
+                let (to, length) = (self.argument(1), self.argument(2).unwrap_or(0));
                 let mut read = 0;
                 for (at, byte) in (0..length).zip(rest) {
                     let Some(to) = to.map(|to| to.wrapping_add(at)) else { break };
@@ -124,16 +207,17 @@ impl State {
                     }
                     read += 1;
                 }
-                self.features_offset += read;
+                self.kept.features_offset += read;
                 length - read
             }
-            0x0A if argument(self, 0) == Some(FEATURES_HANDLE) => {
-                self.features_offset = argument(self, 1).unwrap_or(0).min(FEATURES.len() as u32);
+            0x0A if self.argument(0) == Some(FEATURES_HANDLE) => {
+                self.kept.features_offset =
+                    self.argument(1).unwrap_or(0).min(FEATURES.len() as u32);
                 0
             }
-            0x0C if argument(self, 0) == Some(FEATURES_HANDLE) => FEATURES.len() as u32,
+            0x0C if self.argument(0) == Some(FEATURES_HANDLE) => FEATURES.len() as u32,
             // SYS_READ: the console never has input.
-            0x06 => argument(self, 2).unwrap_or(FAILURE),
+            0x06 => self.argument(2).unwrap_or(FAILURE),
             // SYS_ISTTY
             0x09 => 1,
             // SYS_CLOCK: hundredths of a second.
@@ -142,8 +226,8 @@ impl State {
             0x11 => self.elapsed().as_secs() as u32,
             // SYS_HEAPINFO: the heap's base and limit, and the stack's.
             0x16 => {
-                let (from, to) = self.heap;
-                let block = argument(self, 0).unwrap_or(0);
+                let (from, to) = self.kept.heap;
+                let block = self.argument(0).unwrap_or(0);
                 self.store_words(block, [from, to, to, from])
             }
             // SYS_EXIT
@@ -152,7 +236,7 @@ impl State {
             }
             // SYS_EXIT_EXTENDED: reason and status.
             0x20 => {
-                let status = match (argument(self, 0), argument(self, 1)) {
+                let status = match (self.argument(0), self.argument(1)) {
                     (Some(APPLICATION_EXIT), Some(status)) => status,
                     _ => 1,
                 };
@@ -160,11 +244,11 @@ impl State {
             }
             // SYS_ELAPSED: core cycles as a double word.
             0x30 => {
-                let words = [self.cycles as u32, (self.cycles >> 32) as u32];
+                let words = [self.cycle as u32, (self.cycle >> 32) as u32];
                 self.store_words(parameter, words)
             }
             // SYS_TICKFREQ
-            0x31 => self.devices.clock_history().clock().0,
+            0x31 => self.clocks.clock().0,
             _ => FAILURE,
         };
         Reply::Value(value)
@@ -172,55 +256,45 @@ impl State {
 
     /// Returns the time since reset.
     fn elapsed(&self) -> Duration {
-        self.devices.clock_history().elapsed_at(Cycles(self.cycles))
+        self.clocks.elapsed_at(Cycles(self.cycle))
     }
 
-    /// Returns whether the call that R0 and R1 describe concerns a file rather than the console.
+    /// Returns whether the call concerns a file rather than the console.
     fn is_about_files(&self) -> bool {
-        let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
-        match operation {
+        match self.operation {
             0x01 => {
-                let name = self.peek_word(parameter).map(|name| self.peek_string(name));
+                let name = self.argument(0).map(|name| self.peek_string(name));
                 !name.is_some_and(|name| name == b":tt" || name == FEATURES_NAME)
             }
             0x02 | 0x05 | 0x06 | 0x09 | 0x0A | 0x0C => {
-                self.peek_word(parameter).is_some_and(|handle| handle >= FIRST_FILE)
+                self.argument(0).is_some_and(|handle| handle >= FIRST_FILE)
             }
             0x0D..=0x0F => true,
             _ => false,
         }
     }
 
-    /// Performs the call for which a run ended with [`Stop::HostCall`](crate::Stop::HostCall), and leaves
-    /// its result in R0.
-    pub fn serve(&mut self, host: &mut impl Host) {
-        let result = self.host_call(host);
-        self.cpu.r[0] = result.unwrap_or(FAILURE);
-    }
-
-    /// Returns the result of a call that concerns a file, or `None` if it fails.
-    fn host_call(&mut self, host: &mut impl Host) -> Option<u32> {
-        let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
-        let word = |machine: &Self, at: u32| machine.peek_word(parameter.wrapping_add(at * 4));
-        let first = word(self, 0)?;
+    /// Performs a call that concerns a file, and returns its result, or `None` if it fails.
+    fn perform_by(&mut self, host: &mut impl Host) -> Option<u32> {
+        let first = self.argument(0)?;
         let file = first.wrapping_sub(FIRST_FILE);
         let done = |done: bool| done.then_some(0);
-        match operation {
+        match self.operation {
             0x01 => {
-                let opened = host.open(&self.peek_string(first), word(self, 1)?)?;
+                let opened = host.open(&self.peek_string(first), self.argument(1)?)?;
                 opened.checked_add(FIRST_FILE)
             }
             0x02 => done(host.close(file)),
             // SYS_WRITE and SYS_READ return how many bytes are left.
             0x05 => {
-                let (from, length) = (word(self, 1)?, word(self, 2)?);
+                let (from, length) = (self.argument(1)?, self.argument(2)?);
                 let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                 let there = self.bus.peek(from, &mut bytes);
                 let taken = host.write(file, &bytes[..there]).unwrap_or(0).min(there);
                 Some(length - taken as u32)
             }
             0x06 => {
-                let (to, length) = (word(self, 1)?, word(self, 2)?);
+                let (to, length) = (self.argument(1)?, self.argument(2)?);
                 let mut bytes = vec![0; length.min(MAX_PER_CALL) as usize];
                 let read = host.read(file, &mut bytes)?.min(bytes.len());
                 for (address, byte) in (0..).map(|at| to.wrapping_add(at)).zip(&bytes[..read]) {
@@ -230,13 +304,13 @@ impl State {
             }
             // SYS_ISTTY
             0x09 => Some(0),
-            0x0A => done(host.seek(file, word(self, 1)?)),
+            0x0A => done(host.seek(file, self.argument(1)?)),
             0x0C => host.length(file),
             // SYS_TMPNAM: buffer, number, size of the buffer.
             0x0D => {
-                let mut name = host.temporary_name(word(self, 1)? as u8)?;
+                let mut name = host.temporary_name(self.argument(1)? as u8)?;
                 name.push(0);
-                if name.len() > word(self, 2)? as usize {
+                if name.len() > self.argument(2)? as usize {
                     return None;
                 }
                 for (address, byte) in (0..).map(|at| first.wrapping_add(at)).zip(name) {
@@ -246,7 +320,7 @@ impl State {
             }
             0x0E => done(host.remove(&self.peek_string(first))),
             0x0F => {
-                let to = self.peek_string(word(self, 2)?);
+                let to = self.peek_string(self.argument(2)?);
                 done(host.rename(&self.peek_string(first), &to))
             }
             _ => None,
@@ -264,7 +338,7 @@ impl State {
     fn store_for_call<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> Option<()> {
         self.bus.store(address, bytes)?;
         if self.bus.code_writes.dirty {
-            self.forget_overwritten_code(address);
+            self.overwritten.push(address);
         }
         Some(())
     }
@@ -286,6 +360,21 @@ impl State {
         }
         bytes
     }
+}
+
+/// Returns where the RAM of an image's data is free behind them, and where it ends; of an image without data, the soc's
+/// memory named RAM.
+fn free_ram(soc: &Soc, image: &Image) -> (u32, u32) {
+    let data = image.segments().iter().find(|segment| segment.writable);
+    let is_it = |memory: &&Memory| match data {
+        Some(data) => memory.range().contains(&u64::from(data.address)),
+        None => memory.name == "RAM",
+    };
+    let mut rams = soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram);
+    let Some(ram) = rams.find(is_it) else { return (0, 0) };
+    let ends = image.segments().iter().map(|it| it.address.wrapping_add(it.memory_size));
+    let end = ends.filter(|end| end.wrapping_sub(ram.base) <= ram.size).max().unwrap_or(ram.base);
+    (end.next_multiple_of(8), ram.base + ram.size)
 }
 
 #[cfg(test)]

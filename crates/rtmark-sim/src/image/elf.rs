@@ -144,6 +144,7 @@ impl Image {
         let mut budget = Budget(bytes.len().saturating_mul(CLAIM));
         image.read_segments(header, endian, bytes, &mut budget)?;
         image.read_sections(header, endian, bytes, &mut budget)?;
+        image.prefer_boot_entry();
         if architecture == Architecture::Arm {
             image.architecture =
                 image.section(".ARM.attributes").and_then(profile).or(image.architecture);

@@ -4,6 +4,7 @@
 //! where the format has them. Any input results in an [`Image`] or an [`ImageError`], never a panic, and
 //! takes no more memory than a small multiple of the file's size.
 
+mod boot_block;
 mod chunks;
 mod elf;
 mod hex;
@@ -213,6 +214,8 @@ impl Symbols {
 pub struct Image {
     format: ImageFormat,
     architecture: Option<Architecture>,
+    /// The soc that it is for, if the file says so.
+    soc: Option<&'static str>,
     entry: u32,
     segments: Vec<Segment>,
     sections: BTreeMap<String, Vec<u8>>,
@@ -277,13 +280,19 @@ impl Image {
     /// # Errors
     /// When the file is damaged, incomplete, or not for a core that the simulator supports.
     pub fn from_bytes(bytes: &[u8], raw_base: u32) -> Result<Self, ImageError> {
-        match ImageFormat::of(bytes) {
-            ImageFormat::Elf => Self::from_elf(bytes),
+        let mut image = match ImageFormat::of(bytes) {
+            ImageFormat::Elf => return Self::from_elf(bytes),
             ImageFormat::IntelHex => Self::from_hex(bytes),
             ImageFormat::Uf2 => Self::from_uf2(bytes),
             ImageFormat::Raw if raw::is_s_records(bytes) => Err(ImageError::SRecords),
             ImageFormat::Raw => Self::from_raw(bytes, raw_base),
-        }
+        }?;
+        image.prefer_boot_entry();
+        Ok(image)
+    }
+
+    fn prefer_boot_entry(&mut self) {
+        self.entry = boot_block::entry(&self.segments).unwrap_or(self.entry);
     }
 
     /// Returns the format from which it was read.
@@ -296,9 +305,20 @@ impl Image {
         self.architecture
     }
 
+    /// Returns the name of the soc that the file is for, if it says so: UF2 files do for RP2040 and RP2350.
+    pub fn soc(&self) -> Option<&'static str> {
+        self.soc
+    }
+
     /// Returns the entry point that the file states, including the Thumb bit; 0 if it states none.
+    /// What an image for RP2350's RISC-V cores tells the boot ROM has precedence.
     pub fn entry(&self) -> u32 {
         self.entry
+    }
+
+    /// Drops the entry point, so that a core which would start there starts from its vectors.
+    pub fn drop_entry(&mut self) {
+        self.entry = 0;
     }
 
     /// Returns the segments to load, in file order.

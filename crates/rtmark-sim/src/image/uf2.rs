@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::chunks::Chunks;
-use super::{Image, ImageError, ImageFormat};
+use super::{Architecture, Image, ImageError, ImageFormat};
 
 /// The first two words of every block.
 pub const MAGIC: [u8; 8] = [0x55, 0x46, 0x32, 0x0A, 0x57, 0x51, 0x5D, 0x9E];
@@ -21,8 +21,13 @@ const HAS_FAMILY: u32 = 1 << 13;
 /// RP2350's family for blocks that belong to no program: the tools put one before the others because of
 /// erratum RP2350-E10.
 const ABSOLUTE: u32 = 0xE48B_FF57;
-/// RP2350's other instruction set.
-const RP2350_RISCV: u32 = 0xE48B_FF5A;
+/// The families whose cores and socs are known (RP2350 datasheet, 5.5).
+const FAMILIES: [(u32, Architecture, &str); 4] = [
+    (0xE48B_FF56, Architecture::ArmM, "rp2040"),
+    (0xE48B_FF59, Architecture::ArmM, "rp2350"),
+    (0xE48B_FF5A, Architecture::RiscV, "rp2350-riscv"),
+    (0xE48B_FF5B, Architecture::ArmM, "rp2350"),
+];
 
 fn error_at(offset: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Uf2 { offset, problem: problem.into() }
@@ -92,11 +97,6 @@ impl Image {
             let problem = format!("programs for several families of chips: {names}");
             return Err(ImageError::Uf2Contents(problem));
         }
-        if id == RP2350_RISCV {
-            let problem =
-                "a program for RP2350's RISC-V cores, which is read from its ELF file only";
-            return Err(ImageError::Uf2Contents(problem.to_owned()));
-        }
         if family.blocks != family.announced {
             let problem =
                 format!("it is the last of {} blocks, found {}", family.announced, family.blocks);
@@ -108,7 +108,9 @@ impl Image {
         if segments.is_empty() {
             return Err(ImageError::Empty);
         }
-        Ok(Self { format: ImageFormat::Uf2, segments, ..Self::default() })
+        let known = FAMILIES.into_iter().find(|(known, ..)| *known == id);
+        let (architecture, soc) = known.map(|(_, architecture, soc)| (architecture, soc)).unzip();
+        Ok(Self { format: ImageFormat::Uf2, architecture, soc, segments, ..Self::default() })
     }
 }
 
@@ -152,6 +154,17 @@ mod tests {
     }
 
     #[test]
+    fn families_name_cores_and_socs() {
+        let of = |family| {
+            let image = Image::from_uf2(&block(0, 0, 1, family)).expect("an image");
+            (image.architecture(), image.soc())
+        };
+        assert_eq!(of(7), (None, None));
+        assert_eq!(of(0xE48B_FF56), (Some(Architecture::ArmM), Some("rp2040")));
+        assert_eq!(of(0xE48B_FF5A), (Some(Architecture::RiscV), Some("rp2350-riscv")));
+    }
+
+    #[test]
     fn errors_name_the_block() {
         let valid = valid_file();
         assert!(refusal(&valid[..700]).contains("block at offset 0x200: 188 bytes instead of 512"));
@@ -167,7 +180,6 @@ mod tests {
         assert!(spoiled(512 + 13, 0).contains("offset 0x200: data for 0x10000000 came before"));
         let several = [block(0, 0, 1, 7), block(0, 0, 1, 8)].concat();
         assert!(refusal(&several).contains("several families of chips: 0x00000007, 0x00000008"));
-        assert!(refusal(&block(0, 0, 1, RP2350_RISCV)).contains("RISC-V"));
         assert!(refusal(&block(0xFFFF_FFF0, 0, 1, 7)).contains("beyond the last address"));
         assert_eq!(Image::from_uf2(&[]).expect_err("refused"), ImageError::Empty);
     }

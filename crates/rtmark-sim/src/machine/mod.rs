@@ -167,9 +167,9 @@ impl Machine {
     /// it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         let soc = self.soc();
-        if let Some(image) = image.architecture().filter(|image| !image.runs_on(soc.core)) {
-            let (soc, core) = (soc.name.clone(), soc.core.name());
-            return Err(LoadError::OtherCore { image, soc, core });
+        if let Some(for_core) = image.architecture().filter(|image| !image.runs_on(soc.core)) {
+            let (soc, core, fits) = (soc.name.clone(), soc.core.name(), image.soc());
+            return Err(LoadError::OtherCore { image: for_core, soc, core, fits });
         }
         on!(&mut self.core, core => core.state.load(image))
     }

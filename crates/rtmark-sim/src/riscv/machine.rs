@@ -38,8 +38,9 @@ pub struct RiscV {
 }
 
 impl RiscV {
-    /// Creates a machine with empty memories. It starts at the first memory's first address, or at
-    /// the vector address of the soc file; its trap vector is there, too.
+    /// Creates a machine with empty memories. It starts at an image's entry point, or without one
+    /// at the first memory's first address, or the vector address of the soc file; its trap vector
+    /// is there in any case.
     pub(crate) fn new(soc: &Soc) -> Self {
         Self { state: State::new(soc), limit: Cycles(0), boundary: None }
     }

@@ -5,7 +5,8 @@
 
 use super::core::Core;
 use super::system::System;
-use crate::host::{CallEnvironment, CallResult};
+use crate::host::{Call, CallState, Reply};
+use crate::state::FileCalls;
 
 /// The registers of the operation and result, and of the parameter.
 pub const RESULT: u8 = 10;
@@ -16,9 +17,19 @@ pub const BEFORE: u32 = 0x01F0_1013;
 pub const BEHIND: u32 = 0x4070_5013;
 
 /// Serves the call that `a0` and `a1` describe.
-pub fn serve(core: &mut Core) -> CallResult {
+pub fn serve(core: &mut Core, kept: &mut CallState) -> Reply {
     let (operation, parameter) = (core.hart.get(RESULT), core.hart.get(PARAMETER));
     let System { bus, console, devices, .. } = &mut core.system;
-    let clocks = devices.clock_history();
-    CallEnvironment { bus, console, cycle: core.cycle, clocks }.serve(operation, parameter)
+    let mut call = Call {
+        operation,
+        parameter,
+        bus,
+        console,
+        cycle: core.cycle,
+        clocks: devices.clock_history(),
+        kept,
+        files: FileCalls::default(),
+        overwritten: Vec::new(),
+    };
+    call.perform()
 }

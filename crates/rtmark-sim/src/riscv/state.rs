@@ -10,7 +10,7 @@ use super::inputs::{Drive, Input};
 use super::rules::Rules;
 use super::system::System;
 use crate::devices::{Console, Devices};
-use crate::host::CallResult;
+use crate::host::Reply;
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -62,6 +62,8 @@ pub fn named_registers() -> impl Iterator<Item = (&'static str, Register)> {
 pub struct State {
     pub core: Core,
     pub session: Session,
+    /// The program's entry point, if its file states one.
+    entry: Option<u32>,
     was_asleep: bool,
     /// Whether interrupts were masked at the last check, if that is checked.
     was_masked: Option<bool>,
@@ -135,8 +137,11 @@ impl CoreState for State {
         self.core.graph.mark(self.session.marks());
     }
 
+    /// Loads an image. The program begins at the entry point of the file, as with loaders, or if it
+    /// has none, at the core's reset address.
     fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         self.session.program(&mut self.core.system.bus, image)?;
+        self.entry = Some(image.entry() & !1).filter(|&entry| entry != 0);
         self.reset()
     }
 
@@ -152,6 +157,9 @@ impl CoreState for State {
         let system = &mut self.core.system;
         (system.bus, system.console, system.ports) = (bus, console, ports);
         system.devices.carry_over(before.system.devices);
+        if let Some(entry) = self.entry {
+            self.core.go_to(entry);
+        }
         self.was_asleep = false;
         self.marks_changed();
         Ok(())
@@ -216,7 +224,7 @@ impl State {
         let begin = soc.vector_base();
         let mut core = Core::new(Rules::of(soc.core), System::new(soc), begin);
         core.refusal = Refusal::Faults;
-        Self { core, session: Session::new(soc), was_asleep: false, was_masked: None }
+        Self { core, session: Session::new(soc), entry: None, was_asleep: false, was_masked: None }
     }
 
     /// Drives an interrupt input from a cycle on.
@@ -459,16 +467,17 @@ impl State {
         if !self.core.take_call() {
             return Ok(());
         }
-        match super::semihosting::serve(&mut self.core) {
-            CallResult::Value(value) => {
+        match super::semihosting::serve(&mut self.core, &mut self.session.calls) {
+            Reply::Value(value) => {
                 self.core.hart.set(super::semihosting::RESULT, value);
                 self.core.prepare_again();
                 Ok(())
             }
-            CallResult::Exit(status) => {
+            Reply::Exit(status) => {
                 self.session.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }
+            Reply::Host => Ok(()),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::devices::{Console, Devices};
 use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
-use crate::soc::{Memory, MemoryKind, Soc};
+use crate::soc::Soc;
 use crate::timing::LineMemory;
 
 impl CoreState for State {
@@ -76,7 +76,7 @@ impl CoreState for State {
                 self.initial.push((address, segment.bytes.as_slice().into()));
             }
         }
-        self.heap = free_ram(&self.soc, image);
+        self.calls.load(&self.soc, image);
         self.rtt.expect(image);
         self.code_changed();
         self.reset()
@@ -112,7 +112,7 @@ impl CoreState for State {
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.watches.masking.reset();
         self.watches.forget_counts();
-        self.features_offset = 0;
+        self.calls.reset();
         self.sleeping = None;
         self.scheduled.clear();
         self.arrivals.clear();
@@ -302,19 +302,4 @@ impl State {
         let condition = here.then_some(self.cpu.it >> 4);
         Some(Disassembly::of(self.soc().core, address & !1, first, second, condition))
     }
-}
-
-/// Returns where the RAM of an image's data is free behind them, and where it ends; of an image without data, the soc's
-/// memory named RAM.
-fn free_ram(soc: &Soc, image: &Image) -> (u32, u32) {
-    let data = image.segments().iter().find(|segment| segment.writable);
-    let is_it = |memory: &&Memory| match data {
-        Some(data) => memory.range().contains(&u64::from(data.address)),
-        None => memory.name == "RAM",
-    };
-    let mut rams = soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram);
-    let Some(ram) = rams.find(is_it) else { return (0, 0) };
-    let ends = image.segments().iter().map(|it| it.address.wrapping_add(it.memory_size));
-    let end = ends.filter(|end| end.wrapping_sub(ram.base) <= ram.size).max().unwrap_or(ram.base);
-    (end.next_multiple_of(8), ram.base + ram.size)
 }

@@ -28,6 +28,7 @@ use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
+use crate::host::CallState;
 use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -117,10 +118,8 @@ pub struct State {
     pub console: Console,
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
-    /// The RAM that semihosting tells a C library to use for heap and stack: from the image's end to the end.
-    pub heap: (u32, u32),
-    /// How far the program has read the semihosting features file.
-    pub features_offset: u32,
+    /// What semihosting keeps between calls.
+    pub calls: CallState,
     pub watches: Watches,
     pub devices: Devices,
     pub rtt: Rtt,
@@ -194,8 +193,7 @@ impl State {
             console: Console::default(),
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),
-            heap: (0, 0),
-            features_offset: 0,
+            calls: CallState::default(),
             watches: Watches::default(),
             devices: Devices::new(soc),
             rtt: Rtt::default(),

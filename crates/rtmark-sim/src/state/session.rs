@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::stop::Stop;
 use super::{AfterReset, Handlers, LoadError, Watches, program};
+use crate::host::CallState;
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -24,6 +25,8 @@ pub struct Session {
     pub entered: Option<u16>,
     /// Cycles slept since reset.
     pub asleep: u64,
+    /// What semihosting keeps between calls.
+    pub calls: CallState,
     /// The bytes that the image puts into RAM, with their addresses.
     initial: Vec<(u32, Vec<u8>)>,
 }
@@ -39,6 +42,7 @@ impl Session {
             handlers: Handlers::default(),
             entered: None,
             asleep: 0,
+            calls: CallState::default(),
             initial: Vec::new(),
         }
     }
@@ -53,6 +57,7 @@ impl Session {
                 self.initial.push((segment.load_address, segment.bytes.clone()));
             }
         }
+        self.calls.load(&self.soc, image);
         Ok(())
     }
 
@@ -67,6 +72,7 @@ impl Session {
         self.handlers.clear();
         self.entered = None;
         self.asleep = 0;
+        self.calls.reset();
     }
 
     /// Returns the addresses that the core must report, after the watches or stops have changed.

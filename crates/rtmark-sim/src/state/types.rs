@@ -21,7 +21,8 @@ pub enum LoadError {
     },
     /// The image is for another kind of core.
     #[error(
-        "the image is for {image}, but {soc} has a {core}: choose a soc with a core that can run it"
+        "the image is for {image}, but {soc} has a {core}: choose {}",
+        fits.unwrap_or("a soc with a core that can run it")
     )]
     OtherCore {
         /// The architecture that the image is for.
@@ -30,6 +31,8 @@ pub enum LoadError {
         soc: String,
         /// Its core's name.
         core: &'static str,
+        /// The name of a soc that fits, if the image says which.
+        fits: Option<&'static str>,
     },
     /// The first entries of the vector table are unusable.
     #[error(

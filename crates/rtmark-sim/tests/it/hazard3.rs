@@ -378,16 +378,77 @@ fn masked_intervals_are_timed() {
     assert_eq!(longest.cycles, 5);
 }
 
-#[test]
-fn images_for_another_core_are_rejected() {
+/// An executable for RISC-V with this entry point and code at the start of flash.
+fn elf(entry: u32, code: &Code) -> Vec<u8> {
     let mut file = b"\x7fELF\x01\x01\x01".to_vec();
     file.resize(16, 0);
-    for half in [2_u16, 243, 1, 0, 0, 0x8000, 52, 0, 0, 0, 0, 0, 52, 32, 1, 40, 0, 0] {
+    let [low, high] = [entry as u16, (entry >> 16) as u16];
+    for half in [2_u16, 243, 1, 0, low, high, 52, 0, 0, 0, 0, 0, 52, 32, 1, 40, 0, 0] {
         file.extend(half.to_le_bytes());
     }
-    let header = [1, 84, BASE, BASE, 4, 4, 5, 4];
+    let size = code.0.len() as u32;
+    let header = [1, 84, BASE, BASE, size, size, 5, 4];
     file.extend(header.map(u32::to_le_bytes).concat());
-    file.extend(NOP.to_le_bytes());
+    file.extend(&code.0);
+    file
+}
+
+#[test]
+fn programs_begin_at_the_entry_point_of_their_file() {
+    let code = Code::words(&[NOP; 40]);
+    let ibex = Soc::from_toml(include_str!("../../../../socs/generic-ibex.toml")).expect("a soc");
+    // (soc, entry point, the first instruction's offset)
+    for (soc, entry, first) in
+        [(soc(), BASE + 16, 16), (soc(), 0, 0), (ibex.clone(), BASE + 16, 16), (ibex, 0, 0x80)]
+    {
+        let mut image = Image::from_bytes(&elf(entry, &code), 0).expect("an image");
+        let mut machine = Machine::new(&soc);
+        machine.load(&image).expect("it fits");
+        let vectors = machine.register(Register::Csr(MTVEC as u16)) & !3;
+        assert_eq!(vectors, BASE, "{}: the vectors stay", soc.name);
+        assert_eq!(trace(&mut machine, 1).left, [(first, 3)], "{}: as after a reset", soc.name);
+        machine.reset().expect("it begins");
+        assert_eq!(machine.register(Register::Pc), BASE + first, "{}", soc.name);
+        image.drop_entry();
+        machine.load(&image).expect("it fits");
+        let usual = if soc.name == "generic-ibex" { 0x80 } else { 0 };
+        assert_eq!(machine.register(Register::Pc), BASE + usual, "{}", soc.name);
+    }
+}
+
+/// A UF2 file of one block for a family, with code at an address.
+fn uf2(family: u32, address: u32, words: &[u32]) -> Vec<u8> {
+    let mut file = [0x0A32_4655, 0x9E5D_5157, 0x2000, address, 256, 0, 1, family].to_vec();
+    file.extend(words);
+    file.resize(127, 0);
+    file.push(0x0AB1_6F30);
+    Code::words(&file).0
+}
+
+#[test]
+fn uf2_files_for_rp2350_run_on_the_cores_of_their_family() {
+    let rp2350 = include_str!("../../../../socs/rp2350.toml");
+    let risc_v = include_str!("../../../../socs/rp2350-riscv.toml");
+    let load = |family, soc: &str, words: &[u32]| {
+        let image = Image::from_bytes(&uf2(family, 0x1000_0000, words), 0).expect("an image");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        machine.load(&image).map(|()| machine.register(Register::Pc))
+    };
+    let (arm, riscv) = (0xE48B_FF59, 0xE48B_FF5A);
+    assert_eq!(load(riscv, risc_v, &[NOP]), Ok(0x1000_0000));
+    // An image that tells the boot ROM where it begins, behind its vectors.
+    let block = [NOP, 0xFFFF_DED3, 0x1101_0142, 0x344, 0x1000_0040, 0x2008_2000, 0x4FF];
+    assert_eq!(load(riscv, risc_v, &block), Ok(0x1000_0040));
+    assert_eq!(load(arm, rp2350, &[0x2000_1000, 0x1000_0009]), Ok(0x1000_0008));
+    for (family, soc, fits) in [(riscv, rp2350, "rp2350-riscv"), (arm, risc_v, "rp2350")] {
+        let refusal = load(family, soc, &[NOP]).expect_err("refused").to_string();
+        assert!(refusal.ends_with(&format!(": choose {fits}")), "{refusal}");
+    }
+}
+
+#[test]
+fn images_for_another_core_are_rejected() {
+    let file = elf(BASE, &Code::words(&[NOP]));
     let image = Image::from_bytes(&file, 0).expect("an image");
     let arm = include_str!("../../../../socs/stm32c031.toml");
     let error = Machine::new(&Soc::from_toml(arm).expect("a soc")).load(&image).expect_err("Arm");

@@ -105,3 +105,40 @@ fn polling_storage_only_registers_is_reported() {
         assert_eq!(told, [keeps], "{}", machine.soc().name);
     }
 }
+
+/// The registers that are told of after some words have been stored.
+fn told(soc: &str, stores: &[(u32, u32)]) -> Vec<(u32, u64)> {
+    let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+    for &(address, value) in stores {
+        machine.store_word(address, value).expect("stored");
+    }
+    machine.unmodelled().map(|it| (it.address, it.writes)).collect()
+}
+
+/// They take no time here, and milliseconds on a chip.
+#[test]
+fn erasing_and_programming_flash_are_reported() {
+    let f100 = include_str!("../../../../socs/stm32f100.toml");
+    let (control, address) = (0x4002_2010, 0x4002_2014);
+    assert_eq!(told(f100, &[(address, 0x0800_0C10), (control, 2)]), []);
+    assert_eq!(told(f100, &[(address, 0x0800_0C10), (control, 2 | 1 << 6)]), [(control, 1)]);
+    // Unlocking takes no time on a chip, either; words programmed are reported once.
+    assert_eq!(told(f100, &[(control, 1), (control, 0)]), []);
+    let programs = [(control, 1), (0x0800_0C00, 0), (0x0800_0C04, 0)];
+    assert_eq!(told(f100, &programs), [(control, 1)]);
+    let nrf = include_str!("../../../../socs/nrf52840.toml");
+    let (config, erase_page) = (0x4001_E504, 0x4001_E508);
+    assert_eq!(told(nrf, &[(config, 2), (erase_page, 0x1000)]), [(erase_page, 1)]);
+    assert_eq!(told(nrf, &[(config, 1), (0x1000, 0)]), [(config, 1)]);
+}
+
+/// With CLKSOURCE clear, SysTick counts a clock that some soc files do not state.
+#[test]
+fn unknown_reference_clocks_of_systick_are_reported() {
+    let control = 0xE000_E010;
+    let mps2 = include_str!("../../../../socs/mps2-an385.toml");
+    assert_eq!(told(mps2, &[(control, 3)]), [(control, 1)]);
+    assert_eq!(told(mps2, &[(control, 7), (control, 2), (control, 0)]), []);
+    let f405 = include_str!("../../../../socs/stm32f405.toml");
+    assert_eq!(told(f405, &[(control, 3)]), []);
+}

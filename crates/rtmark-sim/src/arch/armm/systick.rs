@@ -109,6 +109,12 @@ impl SysTick {
         self.find_zero();
     }
 
+    /// Returns whether a value for SYST_CSR starts it with a reference clock that is not known: the core's
+    /// clock is counted instead.
+    pub const fn lacks_clock(&self, control: u32) -> bool {
+        control & 5 == 1 && self.reference_divisor.is_none()
+    }
+
     pub const fn read_reload(&self) -> u32 {
         self.reload
     }

@@ -179,7 +179,7 @@ impl Arguments {
             let problem = format!("--base only applies to raw binaries, and this is {format}");
             return Err(refuse(path, problem, "leave out --base: the file contains its address"));
         }
-        let image = Image::from_bytes(bytes, base).map_err(|error| {
+        let mut image = Image::from_bytes(bytes, base).map_err(|error| {
             let hint = match error {
                 ImageError::OtherMachine(_) => {
                     "build for a core that rtmark simulates (`rtmark list cores`), such as with arm-none-eabi-gcc"
@@ -202,6 +202,9 @@ impl Arguments {
                 "{}: loading as a raw binary at {base:#010x}, the start of {memory}; --base changes the address",
                 visible(path.display().to_string().as_bytes())
             ));
+        }
+        if self.vectors.is_some() {
+            image.drop_entry();
         }
         Ok(image)
     }
