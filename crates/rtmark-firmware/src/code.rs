@@ -501,7 +501,7 @@ mod tests {
         // Zeros at the ends are padding, and words stay words.
         let parts: [&[u8]; 2] = [&[1, 2, 3, 4], &[8, 9]];
         assert_eq!(unnamed(0x100, &data, &named), parts);
-        assert_eq!(unnamed(0x100, &data, &[0..0x1000]), Vec::<&[u8]>::new());
+        assert_eq!(unnamed(0x100, &data, std::slice::from_ref(&(0..0x1000))), Vec::<&[u8]>::new());
     }
 
     #[test]

@@ -3,4 +3,4 @@
 mod rtt;
 pub mod semihosting;
 
-pub use self::semihosting::{Call, CallState, Host, Reply};
+pub use self::semihosting::{Call, Host, Reply};

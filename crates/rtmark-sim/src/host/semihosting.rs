@@ -13,11 +13,9 @@ use core::time::Duration;
 use rtmark_units::Cycles;
 
 use crate::devices::{ClockHistory, Console};
-use crate::image::Image;
 use crate::memory::Bus;
-use crate::soc::{Memory, MemoryKind, Soc};
 use crate::state::stop::ExitStatus;
-use crate::state::{FileCalls, State};
+use crate::state::{CallState, FileCalls, State};
 
 const FAILURE: u32 = u32::MAX;
 /// SYS_EXIT's reason for an orderly end.
@@ -67,26 +65,6 @@ pub enum Reply {
     Exit(ExitStatus),
     /// A host must perform it.
     Host,
-}
-
-/// What a machine keeps between calls.
-#[derive(Clone, Debug, Default)]
-pub struct CallState {
-    /// The RAM that a C library is told to use for heap and stack: from the image's end to the end.
-    heap: (u32, u32),
-    /// How far the program has read the features file.
-    features_offset: u32,
-}
-
-impl CallState {
-    /// Takes note of the image that has been loaded.
-    pub fn load(&mut self, soc: &Soc, image: &Image) {
-        self.heap = free_ram(soc, image);
-    }
-
-    pub fn reset(&mut self) {
-        self.features_offset = 0;
-    }
 }
 
 /// A call, and what it can access.
@@ -360,21 +338,6 @@ impl Call<'_> {
         }
         bytes
     }
-}
-
-/// Returns where the RAM of an image's data is free behind them, and where it ends; of an image without data, the soc's
-/// memory named RAM.
-fn free_ram(soc: &Soc, image: &Image) -> (u32, u32) {
-    let data = image.segments().iter().find(|segment| segment.writable);
-    let is_it = |memory: &&Memory| match data {
-        Some(data) => memory.range().contains(&u64::from(data.address)),
-        None => memory.name == "RAM",
-    };
-    let mut rams = soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram);
-    let Some(ram) = rams.find(is_it) else { return (0, 0) };
-    let ends = image.segments().iter().map(|it| it.address.wrapping_add(it.memory_size));
-    let end = ends.filter(|end| end.wrapping_sub(ram.base) <= ram.size).max().unwrap_or(ram.base);
-    (end.next_multiple_of(8), ram.base + ram.size)
 }
 
 #[cfg(test)]

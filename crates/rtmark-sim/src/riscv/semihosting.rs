@@ -5,7 +5,8 @@
 
 use super::core::Core;
 use super::system::System;
-use crate::host::{Call, CallState, Reply};
+use crate::host::{Call, Reply};
+use crate::state::CallState;
 use crate::state::FileCalls;
 
 /// The registers of the operation and result, and of the parameter.

@@ -7,6 +7,7 @@
 
 mod access;
 mod blocker;
+mod call_state;
 mod core_caches;
 mod core_state;
 mod data_timing;
@@ -28,7 +29,6 @@ use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
-use crate::host::CallState;
 use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -36,6 +36,7 @@ use crate::timing::memo::{PipeState, PipelineMemo};
 use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
 pub use self::blocker::{BlockedInterval, Blocker};
+pub use self::call_state::CallState;
 pub use self::core_state::CoreState;
 pub use self::handlers::Handlers;
 pub use self::irq::{Irq, UnknownIrq};

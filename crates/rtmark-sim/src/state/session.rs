@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::CallState;
 use super::stop::Stop;
 use super::{AfterReset, Handlers, LoadError, Watches, program};
-use crate::host::CallState;
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;

@@ -157,3 +157,21 @@ fn handlers_that_return_at_first_alone_are_refused() {
     let refused = worst(folder, &["--interrupt", "9", "--second", "5"]);
     refused.assert_error(2, &["the handler of interrupt 9 does not return", "--distance CYCLES"]);
 }
+
+#[test]
+fn an_interrupt_that_the_program_leaves_alone_is_enabled_by_the_command() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    Elf { code: EXIT, ..Elf::default() }.write(&folder.join("a.elf"));
+    let sim = |more: &[&str]| {
+        run_rtmark(folder, &[&["sim", "a.elf", "--soc", "stm32f405"], more].concat())
+    };
+    let unheld = sim(&["--arm", "5=0x41"]);
+    unheld.assert_error(2, &["--arm", "5 cannot have priority 0x41", "0x40"]);
+    sim(&["--arm", "200=0"]).assert_error(2, &["--arm", "has no interrupt 200"]);
+    for wrong in ["5", "5=", "5=256", "x=0"] {
+        assert_eq!(sim(&["--arm", wrong]).code, 2, "{wrong}");
+    }
+    let saved = sim(&["--arm", "5=0x40", "--snapshot", "a.snapshot"]);
+    assert_eq!(run_rtmark(folder, &["sim", "--resume", "a.snapshot"]).code, saved.code);
+}

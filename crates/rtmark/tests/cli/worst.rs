@@ -169,24 +169,6 @@ fn an_image_without_external_handlers_is_searched_by_its_tick() {
     assert!(command.is_some_and(|it| it.contains("--arm=SysTick=0xc0")), "{command:?}");
 }
 
-#[test]
-fn an_interrupt_that_the_program_leaves_alone_is_enabled_by_the_command() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let folder = folder.path();
-    image_of_tick(folder);
-    let sim = |more: &[&str]| {
-        run_rtmark(folder, &[&["sim", "a.elf", "--soc", "stm32f405"], more].concat())
-    };
-    let unheld = sim(&["--arm", "5=0x41"]);
-    unheld.assert_error(2, &["--arm", "5 cannot have priority 0x41", "0x40"]);
-    sim(&["--arm", "200=0"]).assert_error(2, &["--arm", "has no interrupt 200"]);
-    for wrong in ["5", "5=", "5=256", "x=0"] {
-        assert_eq!(sim(&["--arm", wrong]).code, 2, "{wrong}");
-    }
-    let saved = sim(&["--arm", "5=0x40", "--snapshot", "a.snapshot"]);
-    assert_eq!(run_rtmark(folder, &["sim", "--resume", "a.snapshot"]).code, saved.code);
-}
-
 /// A loop on a Cortex-M4F that holds back by BASEPRI in each round, with a handler for interrupt 8, after these
 /// instructions.
 fn image_with_basepri(folder: &Path, first: &[u16]) {
@@ -373,21 +355,6 @@ fn merged_parts_equal_the_whole_and_searches_resume() {
     run_rtmark(folder, &["merge", "x.worst"]).assert_error(2, &["too short"]);
     let none = run_rtmark(folder, &["merge", "a.elf"]);
     none.assert_error(2, &["a.elf", "not a part of a run", "--state"]);
-}
-
-#[test]
-fn a_hyphen_writes_the_timeline_to_stdout() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let folder = folder.path();
-    image(folder);
-    let trace = ["trace", "a.elf", "--soc", "stm32c031", "-o"];
-    let written = expect_success(run_rtmark(folder, &[&trace[..], &["a.pftrace"]].concat()));
-    assert!(written.stdout.contains("a.pftrace: "), "{written:#?}");
-    let printed = expect_success(run_rtmark(folder, &[&trace[..], &["-"]].concat()));
-    assert!(printed.stderr.contains("stdout: "), "{:?}", printed.stderr);
-    let file = std::fs::read(folder.join("a.pftrace")).expect("written");
-    assert_eq!(printed.stdout, String::from_utf8_lossy(&file));
-    assert!(!folder.join("-").exists());
 }
 
 #[test]

@@ -246,6 +246,21 @@ fn timelines_cover_the_whole_run_or_the_worst_moment() {
 }
 
 #[test]
+fn a_hyphen_writes_the_timeline_to_stdout() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    let trace = ["trace", "a.elf", "--soc", "stm32c031", "-o"];
+    let written = expect_success(run_rtmark(folder, &[&trace[..], &["a.pftrace"]].concat()));
+    assert!(written.stdout.contains("a.pftrace: "), "{written:#?}");
+    let printed = expect_success(run_rtmark(folder, &[&trace[..], &["-"]].concat()));
+    assert!(printed.stderr.contains("stdout: "), "{:?}", printed.stderr);
+    let file = std::fs::read(folder.join("a.pftrace")).expect("written");
+    assert_eq!(printed.stdout, String::from_utf8_lossy(&file));
+    assert!(!folder.join("-").exists());
+}
+
+#[test]
 fn spans_from_a_reset_and_of_an_interrupt_are_rows() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
