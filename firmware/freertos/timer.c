@@ -94,7 +94,7 @@ static void vPeriodTask( void * pvParameters )
         vTaskDelayUntil( &xLastWakeTime, pdMS_TO_TICKS( 10 ) );
         RTMARK_END( "timer.period.10ms" );
         RTMARK_BEGIN( "timer.period.10ms" );
-        rtmark_expect( "ticks", xTaskGetTickCount(), 10u * ulSample );
+        rtmark_expect( "ticks", xTaskGetTickCount(), pdMS_TO_TICKS( 10 ) * ulSample );
     }
 
     rtmark_ok();

@@ -85,12 +85,14 @@ RTMARK_SCENARIO("timer.expiry", expiry);
 
 /* ----------------------------------------------------------- timer.period.10ms */
 
+#define PERIOD_TICKS (RING_TICK_HZ / 100u)
+
 static void period_step(void *context)
 {
     RTMARK_END("timer.period.10ms");
     RTMARK_BEGIN("timer.period.10ms");
     (void)context;
-    rtmark_expect("ticks", ring_now(), 10u * ++expired);
+    rtmark_expect("ticks", ring_now(), PERIOD_TICKS * ++expired);
     if (expired > RTMARK_SAMPLES) {
         rtmark_ok();
     }
@@ -100,7 +102,7 @@ static void period(void)
 {
     const struct closure closure = {.function = period_step};
 
-    ring_timer_start(&timer, closure, 10, 10);
+    ring_timer_start(&timer, closure, PERIOD_TICKS, PERIOD_TICKS);
 }
 RTMARK_SCENARIO("timer.period.10ms", period);
 

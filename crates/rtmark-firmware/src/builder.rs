@@ -285,7 +285,8 @@ impl Builder {
         for image in images.values() {
             self.keep(image);
         }
-        if let Some(key) = key {
+        // What was edited meanwhile may or may not be in the images.
+        if let Some(key) = key.filter(|_| self.tree.is_as_digested()) {
             known::note(&out, &key, &images);
         }
         drop(held);

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use object::elf::SHF_ALLOC;
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
+use object::{
+    Architecture, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolKind,
+};
 
 use crate::select::{loaded, memory};
 
@@ -135,6 +137,10 @@ impl Code {
             }
         }
         named.sort_by_key(|range| range.start);
+        for (name, base, bytes) in unsized_functions(&file, &named) {
+            let part = program.function(base, bytes);
+            code.functions.entry(name).or_default().push(part);
+        }
         for section in file.sections() {
             let name = section.name().unwrap_or_default();
             if !name.starts_with(".rodata") && !name.starts_with(".data") {
@@ -196,6 +202,46 @@ impl Code {
             .flatten()
             .flat_map(|part| part.instructions.clone())
     }
+}
+
+/// Returns the functions without a length, as assemblers leave them: each up to the next symbol,
+/// without what fills up its end. `named` are the ranges of the others.
+fn unsized_functions<'a>(
+    file: &object::File<'a>,
+    named: &[Range<u64>],
+) -> Vec<(String, u32, &'a [u8])> {
+    let mut found = Vec::new();
+    let is_named = |address: u64| named.iter().any(|range| range.contains(&address));
+    for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
+        let here = |symbol: &object::Symbol<'_, '_>| {
+            symbol.section_index() == Some(section.index())
+                && symbol.name().is_ok_and(|name| !name.is_empty() && !name.starts_with('$'))
+        };
+        let symbols: Vec<_> = file.symbols().filter(here).collect();
+        let begins: BTreeSet<u64> = symbols.iter().map(|symbol| symbol.address() & !1).collect();
+        let end = section.address().saturating_add(section.size());
+        // Others are places of the linker's.
+        let is_function = |symbol: &&object::Symbol<'_, '_>| {
+            symbol.kind() == SymbolKind::Text && symbol.size() == 0
+        };
+        for symbol in symbols.iter().filter(is_function) {
+            let address = symbol.address() & !1;
+            let next = begins.range(address + 1..).next().copied().unwrap_or(end).min(end);
+            let bytes = section.data_range(address, next.saturating_sub(address)).ok().flatten();
+            let (Ok(name), Ok(base), Some(bytes)) =
+                (symbol.name(), u32::try_from(address), bytes.filter(|_| !is_named(address)))
+            else {
+                continue;
+            };
+            let is_filling = |half: &&[u8]| matches!(half, [0, 0] | [0x00, 0xBF]);
+            let filling = bytes.chunks(2).rev().take_while(is_filling).count() * 2;
+            let length = bytes.len().saturating_sub(filling);
+            if length > 0 {
+                found.push((name.to_owned(), base, &bytes[..length]));
+            }
+        }
+    }
+    found
 }
 
 /// Returns the parts of a section at an address that no symbol names, without zeros at their ends; `named`

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::{Builder, BuiltImage, Cache};
 
-/// The number of images kept: the newest ones.
+/// The number of images kept: those that were used last.
 const MAX_IMAGES: usize = 2048;
 
 impl Builder {
@@ -18,7 +18,13 @@ impl Builder {
     pub(crate) fn keep(&self, image: &BuiltImage) {
         let folder = self.kept_folder();
         let path = folder.join(&image.sha256).with_extension("elf");
-        if path.is_file() || std::fs::create_dir_all(&folder).is_err() {
+        if path.is_file() {
+            // A run that uses it anew may be compared with later ones.
+            let file = std::fs::File::options().write(true).open(&path);
+            let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
+            return;
+        }
+        if std::fs::create_dir_all(&folder).is_err() {
             return;
         }
         // It gets its final name only when it is complete.

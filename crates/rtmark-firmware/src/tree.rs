@@ -135,6 +135,11 @@ impl Tree {
         self.digest.get_or_init(digest).as_deref()
     }
 
+    /// Tells whether the files are still those of the digest.
+    pub(crate) fn is_as_digested(&self) -> bool {
+        self.digest().is_some_and(|digest| known::digest_of(&self.root).as_deref() == Some(digest))
+    }
+
     /// The tree's folder.
     pub fn root(&self) -> &Path {
         &self.root

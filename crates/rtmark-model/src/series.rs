@@ -230,6 +230,12 @@ impl Series {
         Some(format!("{note}; cycles are not affected."))
     }
 
+    /// Tells whether it was measured in the image with this SHA-256 (in hexadecimal), in any layout.
+    pub fn is_of_image(&self, elf_sha256: &str) -> bool {
+        self.provenance.firmware.elf_sha256 == elf_sha256
+            || self.placements.iter().any(|placement| placement.elf_sha256 == elf_sha256)
+    }
+
     /// Returns the range of the typical samples over layouts; `None` if only the linker's own was
     /// measured.
     pub fn spread(&self) -> Option<Spread> {

@@ -147,9 +147,9 @@ fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
         values.push(Value { what, counter: "instructions".to_owned(), chip, model });
     }
     for (register, chip) in row.values.iter().flat_map(row::Values::by_register) {
-        let Some(model) = shown.as_ref().and_then(|shown| shown.loaded(register)) else { continue };
+        let model = shown.as_ref().and_then(|shown| shown.loaded(register)).map(i64::from);
         let (what, counter) = (format!("SysTick in r{register}"), "SysTick".to_owned());
-        values.push(Value { what, counter, chip: chip.into(), model: Some(model.into()) });
+        values.push(Value { what, counter, chip: chip.into(), model });
     }
     values
 }

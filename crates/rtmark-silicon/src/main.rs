@@ -134,7 +134,7 @@ fn main() -> Result<(), Failure> {
     }
     if arguments.next_if(|argument| argument == rtl::WORD).is_some() {
         let text = arguments.next().map(|text| text.to_string_lossy().into_owned());
-        return rtl::tell(&folder(None), text.as_deref());
+        return rtl::tell(&folder(arguments.next()), text.as_deref());
     }
     let (request, folder) = request()?;
     let mut out = std::io::stdout().lock();

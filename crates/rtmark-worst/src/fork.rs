@@ -185,6 +185,8 @@ fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) 
         }
         match copy.run(to) {
             Stop::Limit => look *= 2,
+            // The interrupted code continues later than it was waited for.
+            Stop::Resumed => {}
             stop => return stop,
         }
     }

@@ -79,6 +79,33 @@ fn a_layout_is_the_same_code_at_other_addresses() {
     }
 }
 
+/// Assembly language, where functions often have no length.
+#[test]
+fn a_function_without_a_length_is_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let built = |name: &str, more: &str| {
+        let source = folder.path().join(format!("{name}.s"));
+        let handler = |name: &str, body: &str| {
+            format!(".thumb_func\n.global {name}\n{name}:\n{body}\nbx lr\n")
+        };
+        let text = format!(
+            ".syntax unified\n.cpu cortex-m4\n.thumb\n{}{}",
+            handler("PendSV_Handler", &format!("mrs r0, psp\n{more}")),
+            handler("SVC_Handler", "movs r0, #1")
+        );
+        std::fs::write(&source, text).expect("writable");
+        let elf = folder.path().join(name);
+        let mut gcc = Command::new("arm-none-eabi-gcc");
+        gcc.args(["-nostdlib", "-Wl,-Ttext=0x08000000,-e0", "-o"]).arg(&elf).arg(&source);
+        assert!(gcc.status().expect("gcc runs").success());
+        Code::of(&std::fs::read(&elf).expect("built")).expect("code")
+    };
+    let before = built("before", "nop");
+    assert!(before.changed(&built("same", "nop")).is_empty());
+    let changed = before.changed(&built("after", "nop\nmovs r1, #2"));
+    assert_eq!(changed.into_iter().collect::<Vec<_>>(), ["PendSV_Handler"]);
+}
+
 #[test]
 fn the_legend_states_the_number_of_layouts() {
     let store = tempfile::tempdir().expect("a folder");

@@ -194,10 +194,11 @@ impl Report<'_> {
 fn opening(view: &View<'_>) -> Markup {
     let block = &view.block;
     let model = block.any_series().and_then(|series| series.provenance.timing_model.as_deref());
+    let soc = block.any_series().map(|series| series.provenance.soc_sha256.get(..8).unwrap_or("-"));
     let whole = html! {
         section.block id=(view.id("block")) aria-labelledby=(view.id("heading")) data-chip=(view.chip)
             data-build=(view.build) data-unit=(view.unit()) data-clock=[view.clock()]
-            data-model=[model.map(one_line)] {}
+            data-soc=[soc] data-model=[model.map(one_line)] {}
     };
     let text = whole.into_string();
     PreEscaped(text.strip_suffix("</section>").unwrap_or(&text).to_owned())

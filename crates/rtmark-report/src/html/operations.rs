@@ -105,8 +105,11 @@ fn head<'a>(
     notes: &mut Notes,
 ) -> Markup {
     let class = styles.class(column.0.as_str());
+    let compiler = view.block.series_of(column).next();
+    let compiler = compiler.map(|series| one_line(&series.provenance.compiler.version));
     html! {
-        th scope="col" data-kernel=(column.0) aria-sort="none" {
+        th scope="col" data-kernel=(column.0) data-version=(column.1)
+            data-compiler=[compiler] aria-sort="none" {
             (swatch(&class))
             span.sort { (written(column.0.as_str())) }
             @if column.0.as_str() != FLOOR { " " small { (breakable(column.1)) } }
@@ -200,7 +203,7 @@ fn cell<'a>(
     html! {
         td data-kernel=(kernel) class=(class) data-c=(typical) data-f=(statistics.first)
             data-m=(statistics.largest()) data-e=[emptied.map(|emptied| emptied.typical())]
-            data-span=(fingerprint(series)) {
+            data-span=(fingerprint(series)) data-layouts=(series.placements.len().max(1)) {
             span.v { (short_count(typical)) }
             @for mark in marks { (mark) }
             (spread(series, typical))

@@ -50,14 +50,22 @@
     const same = base.querySelector(`tr[data-scenario="${CSS.escape(row.dataset.scenario)}"]`);
     return same && numbers(same).find((each) => each.dataset.kernel === cell.dataset.kernel);
   };
-  // What a cell shows, and the class of its colour. Unlike spans are not compared.
+  // Why figures are not compared: what is measured differs, or on what.
+  const unlike = (base, before, cell) => {
+    if (before.dataset.span !== cell.dataset.span) return "≠ span";
+    if (before.dataset.layouts !== cell.dataset.layouts) return "≠ layouts";
+    if (base.dataset.clock !== view.dataset.clock) return "≠ clock";
+    return base.dataset.soc === view.dataset.soc ? "" : "≠ soc file";
+  };
+  // What a cell shows, and the class of its colour.
   const shown = (cell, row, state) => {
     const value = figure(cell, state.of);
     if (value === null) return ["–", ""];
     if (state.base) {
       const before = inOther(state.base, row, cell);
       if (!before) return ["new", ""];
-      if (before.dataset.span !== cell.dataset.span) return ["≠ span", ""];
+      const why = unlike(state.base, before, cell);
+      if (why) return [why, ""];
       const was = figure(before, state.of);
       if (was === null) return ["–", ""];
       if (was === value) return ["=", ""];
@@ -113,6 +121,7 @@
         if (cell.dataset.kernel) found.set(`${row.cells[0].textContent} ${cell.dataset.kernel}`, [row.cells[0].textContent, cell.textContent]);
     return found;
   };
+  const builds = (from) => new Map(all("th[data-version]", from).map((each) => [each.dataset.kernel, each.dataset]));
   const tell = (state) => {
     const place = view.querySelector(".difference");
     if (!place) return;
@@ -122,6 +131,12 @@
     const names = new Set();
     for (const [key, [name, value]] of after)
       if (before.has(key) && before.get(key)[1] !== value) names.add(name);
+    const was = builds(state.base);
+    for (const [kernel, is] of builds(view)) {
+      const old = was.get(kernel);
+      if (old && old.version !== is.version) names.add(`version of ${kernel}`);
+      if (old && old.compiler !== is.compiler) names.add(`compiler of ${kernel}`);
+    }
     const models = [state.base.dataset.model, view.dataset.model];
     place.textContent =
       `${view.dataset.build} compared with ${state.base.dataset.build}: ${state.differ} figures differ. ` +

@@ -358,6 +358,7 @@ fn rerun_command(view: &View<'_>, scenario: &ScenarioId) -> String {
     }
     match (block.backend, block.basis) {
         (Backend::Qemu, _) => command + " --backend qemu",
+        (Backend::Board, _) => command + " --backend board",
         (Backend::Sim, Some(Basis::Instructions)) => command + " --basis instructions",
         _ => command,
     }

@@ -77,7 +77,8 @@ pub fn cost_bars<'a>(
                         svg.parts aria-hidden="true" { (pieces(kinds, most)) }
                         (breakable(&described(kinds)))
                         @if explained.elf_sha256 != series.provenance.firmware.elf_sha256 {
-                            " (in placement " code { (short_hash(&explained.elf_sha256)) } ")"
+                            @let which = if series.is_of_image(&explained.elf_sha256) { "in placement" } else { "of another build," };
+                            " (" (which) " " code { (short_hash(&explained.elf_sha256)) } ")"
                         }
                     }
                 }

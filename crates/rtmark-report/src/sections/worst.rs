@@ -115,15 +115,17 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
     sheet
 }
 
-/// Tells whether the report has a figure from the image that was searched, or none identifies its
-/// image.
+/// Tells whether the report has a figure from the image that was searched, or none of its group: the mixed
+/// load itself is no scenario with a figure.
 fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
+    let group = |scenario: &str| scenario.split('.').next().map(str::to_owned);
     let of_it = report.answers.iter().filter_map(Answer::series).filter(|series| {
         Some(series.key.kernel.as_str()) == worst.kernel.as_deref()
-            && worst.is_about(&series.key.soc, series.key.scenario.as_str())
+            && series.key.soc == worst.soc
+            && worst.scenario.as_deref().and_then(group) == group(series.key.scenario.as_str())
     });
-    let mut images = of_it.map(|series| &series.provenance.firmware.elf_sha256).peekable();
-    images.peek().is_none() || images.any(|sha256| *sha256 == worst.elf_sha256)
+    let mut series = of_it.peekable();
+    series.peek().is_none() || series.any(|series| series.is_of_image(&worst.elf_sha256))
 }
 
 fn witnesses(worst: &Worst, number: usize) -> Option<Sheet> {

@@ -133,7 +133,11 @@ fn each_kernel_has_a_bar_of_its_sample_by_cost() {
     }
     assert!(bars.contains("exception entry 12") && bars.contains("other 8"), "{bars}");
     assert!(!bars.contains("<script") && !bars.contains("<img"), "{bars}");
-    assert_eq!(bars.matches("in placement").count(), 1, "only freertos' is another one: {bars}");
+    assert_eq!(
+        bars.matches("of another build").count(),
+        1,
+        "only freertos' is another one: {bars}"
+    );
     // Bars of other timing rules are not shown with a figure.
     let mut answers = fixture.report().answers.to_vec();
     for answer in &mut answers {

@@ -204,6 +204,22 @@ fn long_spans_are_followed_to_their_ends() {
     assert_eq!(Some(&witness.cycles), counts.keys().next_back());
 }
 
+/// A handler that takes longer than the patience: the interrupted code continues later than it was waited for,
+/// which ends nothing.
+#[test]
+fn delays_longer_than_the_patience_are_late() {
+    let core = CoreKind::CortexM3;
+    // movs r3, #200; loop: subs r3, #1; bne loop; bx lr
+    let firmware = long_span(&[0x23C8, 0x3B01, 0xD1FD, BX_LR]);
+    let window = Window { from: 100, to: 150 };
+    let windows = vec![window, Window { from: 4_000, to: 4_001 }];
+    let question = Question { windows, ..question(&firmware, Reach::Whole, window) };
+    let found = all(&path(&firmware, core, question));
+    let late = BTreeMap::from([(Unserved::Late, found.points)]);
+    assert_eq!(found.aspects[&Aspect::Delay].unserved, late);
+    assert_eq!(found.aspects[&Aspect::Resume].missing, found.points);
+}
+
 #[test]
 fn spans_that_end_no_more_have_no_delay() {
     let core = CoreKind::CortexM3;

@@ -197,11 +197,15 @@ fn histories(
     answers: &[Answer],
     runs: usize,
 ) -> Result<Vec<History>, StoreError> {
-    let mut found: BTreeMap<&Key, Vec<(RunLabel, i64, Series)>> = answers
+    // Figures of another kind have the same key: instructions, or cycles with the cost of a counter.
+    let is_alike = |one: &Series, other: &Series| {
+        (one.basis, &one.span.overhead) == (other.basis, &other.span.overhead)
+    };
+    let mut found: BTreeMap<&Key, (&Series, Vec<(RunLabel, i64, Series)>)> = answers
         .iter()
         .filter_map(Answer::series)
         .filter(|series| series.provenance.log.is_none())
-        .map(|series| (&series.key, Vec::new()))
+        .map(|series| (&series.key, (series, Vec::new())))
         .collect();
     let mut before = store.runs()?;
     // Imported logs have no history here, and may be large.
@@ -214,14 +218,15 @@ fn histories(
     for known in before.iter().rev() {
         store.each_answer(&known.id, |answer| -> Result<(), StoreError> {
             if let Answer::Measured(series) = answer
-                && let Some(of_it) = found.get_mut(&series.key)
+                && let Some((reported, of_it)) = found.get_mut(&series.key)
+                && is_alike(reported, &series)
             {
                 of_it.push((label(known), known.started_ms, *series));
             }
             Ok(())
         })?;
     }
-    let history_of = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
+    let history_of = |(key, (_, series)): (&Key, (&Series, Vec<(RunLabel, i64, Series)>))| {
         let points = history(&series, Measure::Median);
         let point = |point: &rtmark_compare::Point| HistoryPoint {
             run: point.run.to_string(),

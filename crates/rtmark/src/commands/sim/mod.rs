@@ -178,8 +178,8 @@ pub struct Arguments {
     /// length in cycles, start, end and callers [default: 10]
     ///
     /// An interval lasts from the end of the instruction that sets a mask to the end of the one that
-    /// clears it, without a sleep that an interrupt would have ended although it is masked. Intervals
-    /// with the same start and end are shown once, with their number.
+    /// clears it, without a sleep that an interrupt would have ended although it is masked. One in which
+    /// the run ends says so. Intervals with the same start and end are shown once, with their number.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "10", conflicts_with = "gdb", value_parser = values::lines)]
     masked: Option<usize>,
