@@ -127,8 +127,8 @@ pub struct KernelPlan {
     /// The utilization at which the first deadline is missed if execution times grow and the kernel's
     /// costs do not, in percent; absent if there is no bound.
     pub breakdown_percent: Option<f64>,
-    /// The slowest clock at which the bounds still hold, in percent of the soc's clock, if execution
-    /// times and costs take the same number of cycles; absent if they do not hold.
+    /// The slowest clock at which the bounds still hold, in percent of the clock that the plan is for, if
+    /// execution times and costs take the same number of cycles; absent if they do not hold.
     pub slowest_clock_percent: Option<f64>,
     /// The costs that the bounds use.
     pub costs: Vec<CostFigure>,

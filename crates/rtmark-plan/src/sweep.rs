@@ -19,6 +19,12 @@ pub struct Sweep {
     pub file_sha256: String,
     /// The number of code layouts in which costs were measured.
     pub placements: u32,
+    /// The clocks of the whole sweep, in hertz, and its ticks, of which this may be a part.
+    pub clocks_hz: Vec<u64>,
+    /// See `clocks_hz`; null is the tick that the file states.
+    pub ticks_hz: Vec<Option<u64>>,
+    /// SHA-256 of the soc's file.
+    pub soc_sha256: String,
     /// The number of points in the whole sweep, of which this may be a part.
     pub points_in_all: usize,
     /// One plan for each tick and clock, in ascending order of the tick, then of the clock.
@@ -57,6 +63,11 @@ impl Document {
     }
 }
 
+/// Formats a list for a message.
+fn listed<T: std::fmt::Debug>(values: &[T]) -> String {
+    format!("{values:?}")
+}
+
 impl Sweep {
     /// Returns the JSON schema.
     pub fn json_schema() -> schemars::Schema {
@@ -88,6 +99,9 @@ impl Sweep {
             ),
             ("the program", self.generator.clone(), part.generator.clone()),
             ("the file's SHA-256", self.file_sha256.clone(), part.file_sha256.clone()),
+            ("the soc's SHA-256", self.soc_sha256.clone(), part.soc_sha256.clone()),
+            ("the list of clocks", listed(&self.clocks_hz), listed(&part.clocks_hz)),
+            ("the list of ticks", listed(&self.ticks_hz), listed(&part.ticks_hz)),
             (
                 "the number of code layouts",
                 self.placements.to_string(),
@@ -254,6 +268,9 @@ mod tests {
             generator: String::new(),
             file_sha256: String::new(),
             placements: 9,
+            clocks_hz: points.iter().map(|point| point.clock_hz).collect(),
+            ticks_hz: vec![None],
+            soc_sha256: String::new(),
             points_in_all: points.len(),
             points,
         }
@@ -282,6 +299,13 @@ mod tests {
         assert_eq!(joined, whole);
         let other = Sweep { file_sha256: "other".to_owned(), ..part(0, 1) };
         assert!(joined.join(other).is_err_and(|error| error.to_string().contains("SHA-256")));
+        // As many points, but of other clocks, or in other numbers of layouts.
+        let other = Sweep { clocks_hz: vec![3, 4], ..part(0, 1) };
+        assert!(
+            joined.join(other).is_err_and(|error| error.to_string().contains("list of clocks"))
+        );
+        let other = Sweep { placements: 1, ..part(0, 1) };
+        assert!(joined.join(other).is_err_and(|error| error.to_string().contains("layouts")));
         let other = Sweep { points: vec![point(2, Some(10), Misses)], ..whole.clone() };
         let error = joined.join(other).expect_err("another answer").to_string();
         assert!(error.contains("0.000002 MHz and a tick of 10 Hz"), "{error}");

@@ -8,14 +8,12 @@ use rtmark_runner::socs::SocFile;
 use rtmark_sim::{Image, Machine, Register, Stop};
 use rtmark_units::Cycles;
 
-/// The most calls timed.
-const CALLS: usize = 10_000;
-
 /// Returns the longest call of a function, in cycles, in the first second of its firmware's run.
 /// Handlers that interrupt a call count as part of it.
 ///
 /// # Errors
-/// When the function is not found, or is never called, or never returns.
+/// When the function is not found or never called, or has not returned from a call when that second is
+/// over.
 pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, String> {
     let path = folder.join(&wanted.elf);
     let shown = path.display();
@@ -28,10 +26,7 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
     machine.load(&image).map_err(|error| format!("{shown}: {error}"))?;
     let limit = Cycles(u64::from(soc.soc.clock.0));
     let mut longest = None;
-    for _ in 0..CALLS {
-        if !reaches(&mut machine, entry, limit) {
-            break;
-        }
+    while reaches(&mut machine, entry, limit) {
         let began = machine.cycles();
         let (back, stack) = (machine.register(Register::Link) & !1, machine.register(Register::Sp));
         // A recursive call returns at another depth of the stack.
@@ -40,13 +35,16 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
             returned = passes(&mut machine, limit) && reaches(&mut machine, back, limit);
         }
         if !returned {
-            break;
+            return Err(format!(
+                "`{name}` of {shown} has not returned from its call in cycle {} by cycle {}, where its run of \
+                 a second ends: how long that call takes is unknown",
+                began.0,
+                machine.cycles().0
+            ));
         }
         longest = longest.max(Some(machine.cycles().0 - began.0));
     }
-    longest.ok_or_else(|| {
-        format!("`{name}` of {shown} is never called, or never returns, within a second")
-    })
+    longest.ok_or_else(|| format!("`{name}` of {shown} is never called within a second"))
 }
 
 /// Runs until an instruction is about to execute, and returns whether it was reached.

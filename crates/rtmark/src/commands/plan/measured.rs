@@ -270,7 +270,14 @@ impl Bench<'_> {
             return Ok(Variant::profile(rtmark_firmware::DEFAULT_PROFILE));
         };
         let read = named.get_ref().parse::<Variant>();
-        Ok(read.map_err(|error| self.system.refusal(named, "profile", error.to_string()))?)
+        let variant =
+            read.map_err(|error| self.system.refusal(named, "profile", error.to_string()))?;
+        // The bounds count the ticks of the file's `tick`.
+        if variant.chosen().contains_key("tick_hz") {
+            let problem = "it sets tick_hz: state the tick's period with `tick` instead";
+            return Err(self.system.refusal(named, "profile", problem.to_owned()).into());
+        }
+        Ok(variant)
     }
 
     /// Returns the profile, with the tick requested by the file if the kernel releases tasks by

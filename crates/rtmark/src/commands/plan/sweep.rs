@@ -93,7 +93,7 @@ pub fn answer(
     let from = |number: usize| all * number / share.of;
     let own = from(share.number - 1)..from(share.number);
     let mut points = Vec::new();
-    for (number, tick) in ticks.into_iter().enumerate() {
+    for (number, &tick) in ticks.iter().enumerate() {
         let here = (0..clocks.len()).filter(|at| own.contains(&(number * clocks.len() + at)));
         let mut here = here.map(|at| clocks[at]).peekable();
         if here.peek().is_none() {
@@ -115,6 +115,9 @@ pub fn answer(
             generator: GENERATOR.to_owned(),
             file_sha256: sha256(bench.system.text().as_bytes()),
             placements: bench.placements,
+            clocks_hz: clocks,
+            ticks_hz: ticks,
+            soc_sha256: bench.soc.sha256.clone(),
             points_in_all: all,
             points,
         },
