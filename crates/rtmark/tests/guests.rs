@@ -167,7 +167,9 @@ fn a_micro_bit_prints_the_same_as_on_qemu() {
     assert_eq!(there.lines().count(), 12, "{there}");
     for soc in ["nrf51822", "nrf52832"] {
         let (ending, console, missed) = run(&image, soc);
-        assert_eq!((ending.as_str(), missed), ("exit", vec![]), "{console}");
+        // It programs and erases flash, by NVMC's CONFIG and ERASEPAGE, which takes no time here.
+        let untimed = vec![0x4001_E504, 0x4001_E508];
+        assert_eq!((ending.as_str(), missed), ("exit", untimed), "{console}");
         // Of another chip the factory's registers are others.
         let same = |text: &str| -> Vec<String> {
             let others = ["bytes of a page", "pages"];

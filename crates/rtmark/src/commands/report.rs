@@ -190,6 +190,9 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
     Ok(all)
 }
 
+/// A figure in several runs: of which, when, and what.
+type PastFigures = Vec<(RunLabel, i64, Series)>;
+
 /// Collects the history of each answer over the runs up to this one, at most `runs` of them.
 fn histories(
     store: &Store,
@@ -201,7 +204,7 @@ fn histories(
     let is_alike = |one: &Series, other: &Series| {
         (one.basis, &one.span.overhead) == (other.basis, &other.span.overhead)
     };
-    let mut found: BTreeMap<&Key, (&Series, Vec<(RunLabel, i64, Series)>)> = answers
+    let mut found: BTreeMap<&Key, (&Series, PastFigures)> = answers
         .iter()
         .filter_map(Answer::series)
         .filter(|series| series.provenance.log.is_none())
@@ -226,7 +229,7 @@ fn histories(
             Ok(())
         })?;
     }
-    let history_of = |(key, (_, series)): (&Key, (&Series, Vec<(RunLabel, i64, Series)>))| {
+    let history_of = |(key, (_, series)): (&Key, (&Series, PastFigures))| {
         let points = history(&series, Measure::Median);
         let point = |point: &rtmark_compare::Point| HistoryPoint {
             run: point.run.to_string(),
