@@ -147,7 +147,7 @@ fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
         values.push(Value { what, counter: "instructions".to_owned(), chip, model });
     }
     for (register, chip) in row.values.iter().flat_map(row::Values::by_register) {
-        let model = shown.as_ref().and_then(|shown| shown.loaded(register)).map(i64::from);
+        let model = shown.as_ref().and_then(|shown| shown.loaded(register)).map(u64::from);
         let (what, counter) = (format!("SysTick in r{register}"), "SysTick".to_owned());
         values.push(Value { what, counter, chip: chip.into(), model });
     }
