@@ -19,7 +19,7 @@ use rtmark_firmware::{Cache, probes};
 use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Line, Scenario, Series};
 use rtmark_observe::{Difference, Lines, Row};
 use rtmark_runner::socs::SocFile;
-use rtmark_runner::{CodeChange, Explained, Probed, explain, socs};
+use rtmark_runner::{CodeChange, CodeDifference, Explained, Probed, explain, socs};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
@@ -119,13 +119,15 @@ impl KeptImages {
         let (was, is) = (self.repeatable(was)?, self.repeatable(is)?);
         let change = CodeChange::between(&was.probed.elf, &is.probed.elf)?;
         let images = (&was.probed, &is.probed);
-        let mut changed = change.in_spans(images, &is.soc, is.scenario, is.budget)?;
+        let in_spans =
+            |difference| change.in_spans(difference, images, &is.soc, is.scenario, is.budget);
+        let mut changed = in_spans(CodeDifference::Changed)?;
         // The same code may have been given other data, if it takes another path.
-        if changed.is_empty() && !pair.instructions.is_empty() {
-            let unclear = || change.unclear_in_spans(images, &is.soc, is.scenario, is.budget);
-            if !change.same_data() || !unclear()?.is_empty() {
-                changed.insert("constants or initial values".to_owned());
-            }
+        if changed.is_empty()
+            && !pair.instructions.is_empty()
+            && (!change.same_data() || !in_spans(CodeDifference::Unclear)?.is_empty())
+        {
+            changed.insert("constants or initial values".to_owned());
         }
         Some(changed.into_iter().collect())
     }

@@ -16,6 +16,15 @@ use crate::run::{Ending, Session};
 /// The number of cycles between looks: a changed loop causes a hit for each of its instructions.
 const POLL_INTERVAL: Cycles = Cycles(200_000);
 
+/// How a function differs between two builds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeDifference {
+    /// Its code was changed.
+    Changed,
+    /// Only by words that may be addresses which moved, or numbers which were changed.
+    Unclear,
+}
+
 /// The code of an image that differs from an earlier build.
 #[derive(Clone, Debug)]
 pub struct CodeChange {
@@ -39,39 +48,20 @@ impl CodeChange {
         self.before.same_data(&self.after)
     }
 
-    /// Returns the changed functions that the spans of a scenario execute, in either build; `None` if
-    /// that cannot be determined.
+    /// Returns the functions that differ in this way and of which the spans of a scenario execute something,
+    /// in either build; `None` if that cannot be determined.
     pub fn in_spans(
         &self,
-        images: (&Probed, &Probed),
-        soc: &Soc,
-        scenario: &Scenario,
-        budget: Cycles,
-    ) -> Option<BTreeSet<String>> {
-        self.executed(&self.functions, images, soc, scenario, budget)
-    }
-
-    /// Returns the functions that the spans of a scenario execute and that are the same except for words
-    /// which may be addresses that moved, or numbers that were changed; `None` if that cannot be
-    /// determined.
-    pub fn unclear_in_spans(
-        &self,
-        images: (&Probed, &Probed),
-        soc: &Soc,
-        scenario: &Scenario,
-        budget: Cycles,
-    ) -> Option<BTreeSet<String>> {
-        self.executed(&self.unclear, images, soc, scenario, budget)
-    }
-
-    fn executed(
-        &self,
-        functions: &BTreeSet<String>,
+        difference: CodeDifference,
         (before, after): (&Probed, &Probed),
         soc: &Soc,
         scenario: &Scenario,
         budget: Cycles,
     ) -> Option<BTreeSet<String>> {
+        let functions = match difference {
+            CodeDifference::Changed => &self.functions,
+            CodeDifference::Unclear => &self.unclear,
+        };
         if functions.is_empty() {
             return Some(BTreeSet::new());
         }
