@@ -146,7 +146,10 @@ fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
         let what = format!("instructions before exception {exception}");
         values.push(Value { what, counter: "instructions".to_owned(), chip, model });
     }
-    for (register, chip) in row.values.iter().flat_map(row::Values::by_register) {
+    // A register that the program does not load keeps what it had, which says nothing of the model.
+    let loaded = replay::loaded_registers(row);
+    let read = row.values.iter().flat_map(row::Values::by_register);
+    for (register, chip) in read.filter(|(register, _)| loaded.contains(register)) {
         let model = shown.as_ref().and_then(|shown| shown.loaded(register)).map(u64::from);
         let (what, counter) = (format!("SysTick in r{register}"), "SysTick".to_owned());
         values.push(Value { what, counter, chip: chip.into(), model });

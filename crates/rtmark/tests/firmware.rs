@@ -237,7 +237,9 @@ fn searches_of_loads_that_a_core_lacks_say_why() {
 #[test]
 fn recalled_figures_equal_measured_ones() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let only = ["run", "--format", "csv", "--scenario", "thread.*", "isr.*"];
+    let layouts = ["--placements", "2"];
+    let only =
+        [&["run", "--format", "csv"][..], &layouts, &["--scenario", "thread.*", "isr.*"]].concat();
     let (measured, _) = rtmark(home.path(), &only);
     let (known, stderr) = rtmark(home.path(), &only);
     assert!(stderr.contains("recalled"), "{stderr}");
@@ -354,7 +356,8 @@ const BOUNDED: [&str; 4] = ["priority.*", "duty.*", "storm.*", "boot.*"];
 #[test]
 fn priorities_sleep_and_storms_obey_their_bounds() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let command = [&["run", "--format", "json", "--scenario"][..], &BOUNDED].concat();
+    let command = ["run", "--placements", "1", "--format", "json", "--scenario"];
+    let command = [&command[..], &BOUNDED].concat();
     let (json, _) = rtmark(home.path(), &command);
     let suite = Suite::of(&json);
     for (soc, kernel) in SOCS.iter().flat_map(|soc| KERNELS.map(|kernel| (*soc, kernel))) {
