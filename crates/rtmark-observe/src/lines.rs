@@ -10,6 +10,7 @@ use addr2line::gimli::{
 };
 use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 use rtmark_model::{Frame, Line, Source, visible};
+use rtmark_sim::source_name;
 
 use crate::author::Author;
 
@@ -103,10 +104,9 @@ impl<'a> Lines<'a> {
         let mut found = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.as_ref().and_then(|name| name.raw_name().ok());
-            let plain = |name: &str| format!("{:#}", rustc_demangle::demangle(name));
             let line = frame.location.as_ref().and_then(line);
             let owner = self.author.owner(line.as_ref().map(|line| line.file.as_str()));
-            let function = name.map(|name| visible(plain(&name).as_bytes()));
+            let function = name.map(|name| visible(source_name(&name).as_bytes()));
             found.push(Frame { function, line, owner });
         }
         found

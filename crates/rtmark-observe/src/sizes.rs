@@ -8,7 +8,7 @@ use addr2line::gimli::{
 };
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 use rtmark_model::visible;
-use rtmark_sim::{Image, Segment, Soc};
+use rtmark_sim::{Image, Segment, Soc, source_name};
 
 use crate::functions::display_name;
 use crate::lines::{Lines, dwarf};
@@ -66,7 +66,7 @@ pub fn sizes(elf: &[u8], image: &Image, soc: &Soc, by: SizeGroup) -> Vec<Size> {
             .or_else(|| extent.file.clone())
     };
     let name_of = |extent: &Extent| match by {
-        SizeGroup::Symbol => display_name(&demangled(&extent.symbol)),
+        SizeGroup::Symbol => display_name(&source_name(&extent.symbol)),
         SizeGroup::File => file_of(extent).unwrap_or_else(|| UNKNOWN.to_owned()),
         SizeGroup::Crate => crate_of(file_of(extent).as_deref(), &extent.symbol),
     };
@@ -112,10 +112,6 @@ impl SegmentPart {
         let ram = if segment.takes_ram(soc) { end - begin } else { 0 };
         Self { flash: end.min(stored).saturating_sub(begin), ram }
     }
-}
-
-fn demangled(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
 /// Returns whether the name of a symbol's file is that of one of Rust's codegen units, such as
@@ -260,7 +256,7 @@ fn crate_of(file: Option<&str>, symbol: &str) -> String {
         return (*name).to_owned();
     }
     if rustc_demangle::try_demangle(symbol).is_ok() {
-        let name = demangled(symbol);
+        let name = source_name(symbol);
         let path = name.trim_start_matches(['<', '&', '*', '(']);
         let end = path.find("::").unwrap_or(path.len());
         return path[..end].trim_start_matches("mut ").to_owned();

@@ -78,7 +78,9 @@ pub use devices::{
     ClockChange, ClockHistory, Level, PinChange, Strictness, UnknownClock, Unmodelled,
 };
 pub use host::Host;
-pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
+pub use image::{
+    Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols, source_name,
+};
 pub use isa::{Disassembly, check as isa_check};
 pub use machine::{LandmarkObserver, Machine, Observer, UnknownPin, UnknownUart};
 pub use rtmark_units::{Cycles, Hertz, Instructions};

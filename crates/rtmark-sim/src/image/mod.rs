@@ -8,12 +8,15 @@ mod boot_block;
 mod chunks;
 mod elf;
 mod hex;
+mod names;
 mod raw;
 mod uf2;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+
+pub use names::source_name;
 
 use crate::soc::{CoreKind, MemoryKind, Soc};
 
@@ -166,24 +169,21 @@ impl Symbols {
     /// Returns the address of a symbol as [`Self::address_of`] does, but also finds it by its name in the
     /// program's source: `app::main` for a Rust or C++ symbol whose name the compiler has mangled.
     pub fn find(&self, name: &str) -> Option<u32> {
-        let plain = |symbol: &str| format!("{:#}", rustc_demangle::demangle(symbol)) == name;
-        let decorated = || self.by_name.iter().find(|(symbol, _)| plain(symbol));
+        let decorated = || self.by_name.iter().find(|(symbol, _)| source_name(symbol) == name);
         self.address_of(name).or_else(|| decorated().map(|(_, &address)| address))
     }
 
     /// Returns every name as in the program's source.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
-        self.by_name.keys().map(|name| format!("{:#}", rustc_demangle::demangle(name)))
+        self.by_name.keys().map(|name| source_name(name))
     }
 
     /// Returns the symbol that contains an address. A symbol without a size extends to the next one.
     pub fn name_at(&self, address: u32) -> Option<Location> {
         let (&start, symbol) = self.by_address.range(..=address).next_back()?;
         let offset = address - start;
-        (symbol.size == 0 || offset < symbol.size).then(|| Location {
-            symbol: format!("{:#}", rustc_demangle::demangle(&symbol.name)),
-            offset,
-        })
+        (symbol.size == 0 || offset < symbol.size)
+            .then(|| Location { symbol: source_name(&symbol.name), offset })
     }
 
     /// Returns every named address in ascending order, with the symbol's size in bytes; 0 if it has none.

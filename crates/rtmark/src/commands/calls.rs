@@ -279,11 +279,9 @@ fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
 /// Describes the patterns of a user's file that match no function of an image, whose cycles count as the
 /// application's.
 fn unmatched(api: &Api, image: &Image, lines: Option<&Lines<'_>>) -> Vec<String> {
-    let has_mangled = image.symbols().names().any(|name| name.starts_with("_Z"));
     let note = |(key, pattern): (&str, &Pattern)| {
-        let pattern = pattern.to_string();
-        let mangled = if has_mangled && pattern.contains("::") {
-            "; the names of C++ functions are mangled, as in _ZN6kernel*"
+        let mangled = if pattern.to_string().starts_with("_Z") {
+            "; names of C++ and Rust are those of the source, as in kernel::*"
         } else {
             ""
         };

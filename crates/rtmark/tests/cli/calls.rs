@@ -26,7 +26,7 @@ fn patterns_that_match_nothing_are_noted() {
     let said = "--api: `mki::*` of `internal` matches no function of the image";
     let text = calls("mk_add", mistyped, "text");
     assert!(text.code == 0 && text.stderr.contains(said), "{text:#?}");
-    assert!(!text.stderr.contains("mangled"), "{text:#?}");
+    assert!(!text.stderr.contains("names of C++"), "{text:#?}");
     let json: Value =
         serde_json::from_str(&calls("mk_add", mistyped, "json").stdout).expect("JSON");
     let notes = &json["runs"][0]["notes"];
@@ -36,9 +36,10 @@ fn patterns_that_match_nothing_are_noted() {
     assert!(right.stdout.contains("in neither cycles nor share of their row"), "{right:#?}");
     let back = calls("mk_add", "calls = [\"mk_*\"]\ncalls_back = [\"mk_add\"]\n", "text");
     assert!(back.stderr.contains("mk_add calls the application back"), "{back:#?}");
-    let cxx = "calls = [\"_ZN2mk*\"]\ninternal = [\"mk::*\"]\n";
+    let cxx = "calls = [\"mk::*\"]\ninternal = [\"_ZN2mk*\"]\n";
     let cxx = calls("_ZN2mk3addEv", cxx, "text");
-    assert!(cxx.stderr.contains("the names of C++ functions are mangled"), "{cxx:#?}");
+    assert!(cxx.stderr.contains("names of C++ and Rust are those of the source"), "{cxx:#?}");
+    assert!(cxx.code == 0 && cxx.stdout.contains("mk::add"), "{cxx:#?}");
 }
 
 /// A call that a jump leaves, as longjmp does, never returns; the next one from the same place is a call of its own.
