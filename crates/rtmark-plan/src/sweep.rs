@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Document, KernelPlan, Verdict};
+use crate::model::{Model, Timer};
 
 /// The results of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -199,11 +200,13 @@ impl Sweep {
 }
 
 impl KernelPlan {
-    /// Returns the point's tick if the kernel is built with it.
+    /// Returns the point's tick if the answer depends on it: the kernel is built with it, or counts ticks of
+    /// whatever length its clock is set to, which its build does not show.
     fn tick(&self, point: &Document) -> Option<u64> {
+        let is_ticked = Model::of(&self.kernel).is_some_and(|model| model.timer == Timer::Tick);
         point.tick_hz.filter(|hertz| {
             let chosen = format!("tick_hz={hertz}");
-            self.profile.split('+').any(|word| word == chosen)
+            is_ticked || self.profile.split('+').any(|word| word == chosen)
         })
     }
 }
@@ -358,6 +361,28 @@ mod tests {
         assert_eq!(all.sentences(), ["k holds from 48 MHz on."]);
         let all = sweep(at(100, [Misses, Holds]).chain(at(1000, [Misses, Misses])).collect());
         assert_eq!(all.sentences(), ["k holds at none of these clocks."]);
+    }
+
+    /// lilos counts ticks, whose length its build does not set: each tick has its own sentence.
+    #[test]
+    fn a_kernel_that_counts_ticks_has_a_sentence_for_each() {
+        use Verdict::{Holds, Misses};
+        let at = |tick, verdicts: [Verdict; 2]| {
+            [24, 48].into_iter().zip(verdicts).map(move |(clock, verdict)| {
+                let mut point = point(clock * 1_000_000, tick, verdict);
+                let plan = &mut point.kernels[0];
+                (plan.kernel, plan.profile) = ("lilos".to_owned(), "product".to_owned());
+                point
+            })
+        };
+        let all = at(Some(100), [Misses, Misses]).chain(at(Some(1000), [Misses, Holds]));
+        let wanted = [
+            "lilos with a tick of 100 Hz holds at none of these clocks.",
+            "lilos with a tick of 1000 Hz holds from 48 MHz on.",
+        ];
+        assert_eq!(sweep(all.collect()).sentences(), wanted);
+        let all = sweep(at(None, [Misses, Holds]).collect());
+        assert_eq!(all.sentences(), ["lilos holds from 48 MHz on."]);
     }
 
     #[test]
