@@ -42,6 +42,11 @@ impl Order {
     pub const fn takes_turns(self) -> bool {
         matches!(self, Self::Batches | Self::Rounds | Self::Fifo)
     }
+
+    /// Returns whether priorities matter.
+    pub const fn has_priorities(self) -> bool {
+        !matches!(self, Self::Batches | Self::Fifo)
+    }
 }
 
 /// What triggers releases by the clock.
@@ -374,7 +379,8 @@ impl Model {
         }
     }
 
-    fn bound_with(
+    /// Computes the bound of one task, given what is known about the other tasks' turns.
+    pub(crate) fn bound_with(
         &self,
         set: &Set,
         costs: &Costs,
