@@ -208,7 +208,6 @@ impl Model {
     pub fn order_description(&self) -> &'static str {
         match self.order {
             Order::Preemptive => "by priority, at any time",
-            Order::NonPreemptive => "by priority, each job to its end",
             Order::Batches => "in turns, each poll to its end",
             Order::Rounds => "in rounds, by priority in each, each poll to its end",
             Order::Fifo => "in the order of their releases, each to its end",

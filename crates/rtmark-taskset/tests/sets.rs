@@ -43,7 +43,7 @@ fn parameters(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> 
         Order::Batches | Order::Fifo => (0.2 + 0.5 * drawn, 12_000, (10, 50)),
         // A round has to be shorter than a tick.
         Order::Rounds => (0.1 + 0.6 * drawn, 60_000, (1, 6)),
-        Order::Preemptive | Order::NonPreemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
+        Order::Preemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
     };
     SetParameters {
         tasks,
