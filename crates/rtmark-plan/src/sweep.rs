@@ -88,7 +88,8 @@ impl Sweep {
         let kernels = |sweep: &Self| {
             let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
             // The profile is left out because it includes the point's tick.
-            let kernels = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
+            let kernels =
+                plans.map(|plan| format!("{} {} ({})", plan.kernel, plan.version, plan.compiler));
             kernels.collect::<Vec<_>>().join(", ")
         };
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
@@ -116,7 +117,7 @@ impl Sweep {
         ];
         if let (Some(one), Some(other)) = (soc(self), soc(&part)) {
             facts.push(("the soc", one, other));
-            facts.push(("the list of kernels", kernels(self), kernels(&part)));
+            facts.push(("the list of kernels and compilers", kernels(self), kernels(&part)));
         }
         if let Some((what, one, other)) = facts.into_iter().find(|(_, one, other)| one != other) {
             return Err(JoinError::Different { what, one, other });
@@ -236,7 +237,8 @@ mod tests {
     fn point(clock_hz: u64, tick_hz: Option<u64>, verdict: Verdict) -> Document {
         let plan = KernelPlan {
             kernel: "k".to_owned(),
-            version: String::new(),
+            version: "1".to_owned(),
+            compiler: "gcc 12.2.1".to_owned(),
             profile: String::new(),
             order: String::new(),
             verdict,
@@ -309,6 +311,14 @@ mod tests {
         );
         let other = Sweep { placements: 1, ..part(0, 1) };
         assert!(joined.join(other).is_err_and(|error| error.to_string().contains("layouts")));
+        // Another compiler makes another kernel of the same sources.
+        let mut other = part(0, 1);
+        other.points[0].kernels[0].compiler = "clang 19.1.7".to_owned();
+        let error = joined.join(other).expect_err("another compiler").to_string();
+        assert!(
+            error.contains("k 1 (gcc 12.2.1)") && error.contains("k 1 (clang 19.1.7)"),
+            "{error}"
+        );
         let other = Sweep { points: vec![point(2, Some(10), Misses)], ..whole.clone() };
         let error = joined.join(other).expect_err("another answer").to_string();
         assert!(error.contains("0.000002 MHz and a tick of 10 Hz"), "{error}");
