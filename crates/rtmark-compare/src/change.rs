@@ -75,12 +75,16 @@ impl fmt::Display for Measure {
     }
 }
 
-fn steady_total(samples: &Samples) -> u64 {
+/// Returns the undisturbed samples after the first: lengths, and how often each occurred in a row.
+pub(crate) fn steady(samples: &Samples) -> impl Iterator<Item = (u64, u64)> {
     let runs = samples.runs().iter().enumerate();
-    let steady = runs.filter(|(_, run)| !run.tick && !run.interrupt);
-    let total: u128 = steady
-        .map(|(index, run)| u128::from(run.value) * u128::from(run.times - u64::from(index == 0)))
-        .sum();
+    let clean = runs.filter(|(_, run)| !run.tick && !run.interrupt);
+    clean.map(|(index, run)| (run.value, run.times - u64::from(index == 0)))
+}
+
+fn steady_total(samples: &Samples) -> u64 {
+    let all = steady(samples).map(|(value, times)| u128::from(value) * u128::from(times));
+    let total: u128 = all.sum();
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 

@@ -136,9 +136,7 @@ impl Pair {
     pub fn title(&self) -> String {
         title(&self.key)
     }
-}
 
-impl Pair {
     /// Tells whether an exact figure differs, so that it is worth finding out what its spans execute.
     pub fn differs(&self) -> bool {
         let figures = !self.changes.is_empty() || !self.instructions.is_empty();

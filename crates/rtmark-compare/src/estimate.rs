@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc;
 
+use crate::change::steady;
+
 /// The seed of the generator: "RTMARK" in ASCII. Equal samples give equal estimates.
 pub const SEED: u128 = 0x5254_4D41_524B;
 /// The number of differences drawn.
@@ -58,7 +60,7 @@ pub(crate) enum Direction {
 
 impl Estimate {
     pub(crate) fn of(before: &Sampled, after: &Sampled) -> Result<Self, String> {
-        let (was, is) = (steady(&before.samples), steady(&after.samples));
+        let (was, is) = (lengths(&before.samples), lengths(&after.samples));
         let count = |values: &BTreeMap<u64, u64>| values.values().sum::<u64>();
         let (n, m) = (count(&was), count(&is));
         if n < MIN_SAMPLES || m < MIN_SAMPLES {
@@ -124,14 +126,11 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
 
-/// Returns the undisturbed samples after the first: how often each length occurred.
-fn steady(samples: &Samples) -> BTreeMap<u64, u64> {
+/// Returns how often each length occurred among the undisturbed samples after the first.
+fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
     let mut values = BTreeMap::new();
-    for (index, run) in samples.runs().iter().enumerate() {
-        let times = run.times - u64::from(index == 0);
-        if times > 0 && !run.tick && !run.interrupt {
-            *values.entry(run.value).or_insert(0) += times;
-        }
+    for (value, times) in steady(samples).filter(|(_, times)| *times > 0) {
+        *values.entry(value).or_insert(0) += times;
     }
     values
 }
@@ -252,7 +251,7 @@ mod tests {
     #[test]
     fn the_closed_form_bootstrap_matches_resampling() {
         let sample = noise(100, 7);
-        let values: Vec<u64> = steady(&sample.samples)
+        let values: Vec<u64> = lengths(&sample.samples)
             .into_iter()
             .flat_map(|(value, times)| std::iter::repeat_n(value, times as usize))
             .collect();
@@ -265,7 +264,7 @@ mod tests {
             draw.sort_unstable();
             below += u32::from(draw[draw.len().div_ceil(2) - 1] <= 109);
         }
-        let medians = Medians::of(&steady(&sample.samples), values.len() as u64);
+        let medians = Medians::of(&lengths(&sample.samples), values.len() as u64);
         let chance = medians.lengths.iter().find(|(value, _)| *value == 109).expect("there").1;
         assert!((f64::from(below) / 4000.0 - chance).abs() < 0.03, "{below} {chance}");
     }

@@ -108,6 +108,9 @@ pub struct KernelPlan {
     pub kernel: String,
     /// Its version.
     pub version: String,
+    /// The compiler of the images whose costs were measured, as it prints its name and version; empty if none was
+    /// built.
+    pub compiler: String,
     /// The set of build settings.
     pub profile: String,
     /// The scheduling order, in a few words.
@@ -362,6 +365,7 @@ impl KernelPlan {
         Self {
             kernel: model.kernel.clone(),
             version: String::new(),
+            compiler: String::new(),
             profile: String::new(),
             order: model.order_description().to_owned(),
             verdict: if overload { Verdict::Misses } else { verdict(&tasks, wanted_percent) },
@@ -394,6 +398,7 @@ impl KernelPlan {
         };
         Self {
             version: self.version,
+            compiler: self.compiler,
             profile: self.profile,
             curves: self.curves,
             notes: self.notes,

@@ -23,8 +23,6 @@ const HALF_ROUND: u64 = 1 << 15;
 pub enum Order {
     /// Fixed priorities, preemptive.
     Preemptive,
-    /// Fixed priorities, but a job that has begun runs to its end.
-    NonPreemptive,
     /// Woken tasks are polled in batches, the most recently woken one first, each until it waits.
     /// This is Embassy's executor.
     Batches,
@@ -41,6 +39,11 @@ impl Order {
     /// priorities, so that each task may have to wait for every other one.
     pub const fn takes_turns(self) -> bool {
         matches!(self, Self::Batches | Self::Rounds | Self::Fifo)
+    }
+
+    /// Returns whether priorities matter.
+    pub const fn has_priorities(self) -> bool {
+        !matches!(self, Self::Batches | Self::Fifo)
     }
 }
 
@@ -145,27 +148,19 @@ impl Model {
         }
         let mut own = job(task, Kind::Work, costs)?;
         own.extend(switch_to(task, costs)?);
-        let mut once = self.blocking(set, costs, index)?;
+        let once = self.blocking(set, costs, index)?;
         let mut streams = self.clock(set, costs, index, turns)?;
         streams.extend(handlers(set, costs)?);
-        let mut last = 0;
         if self.order.takes_turns() {
             streams.extend(self.turns_of_others(set, costs, index, turns)?);
         } else {
             streams.extend(self.more_urgent(set, costs, index)?);
         }
-        if self.order == Order::NonPreemptive {
-            last = task.work;
-            let lower = set.tasks.iter().filter(|other| other.priority < task.priority);
-            if let Some(longest) = lower.max_by_key(|other| other.work) {
-                once.push(Part::stated(Kind::Blocking, &longest.name, longest.work));
-            }
-        }
         let (period, jitter) = (task.period, task.jitter + self.late_alarm(set, task));
         // Where tasks take turns, `bound_with` considers the end of the previous job.
         let preempts = !self.order.takes_turns();
         let after = preempts.then(|| switch_from(task, costs)).transpose()?.into_iter().collect();
-        Ok(Question { period, jitter, own, after, last, once, streams })
+        Ok(Question { period, jitter, own, after, last: 0, once, streams })
     }
 
     /// Returns the jobs of tasks with the same or a higher priority.
@@ -374,7 +369,8 @@ impl Model {
         }
     }
 
-    fn bound_with(
+    /// Computes the bound of one task, given what is known about the other tasks' turns.
+    pub(crate) fn bound_with(
         &self,
         set: &Set,
         costs: &Costs,

@@ -3,7 +3,7 @@
 use crate::blocking::Protocol;
 use crate::costs::{Cost, Costs, Figure, Missing};
 use crate::model::{Model, Order, Timer};
-use crate::set::Set;
+use crate::set::{Release, Set, Task};
 
 /// The samples of a scenario over all measured code layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Spans {
 /// The points at which growth curves are measured.
 const POINTS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// The numbers of released tasks between which the cost of one more is computed.
-const RELEASED: [u64; 4] = [1, 2, 4, 8];
+/// How many of these points at least the cost of one more released task is computed from.
+const LEAST_RELEASED: usize = 4;
 
 /// How a cost is computed from scenarios.
 enum Recipe {
@@ -37,8 +37,8 @@ enum Recipe {
     Without(&'static str, &'static str),
     /// Zero, with the reason.
     Nothing(&'static str),
-    /// The steepest rise per task between adjacent points of a curve.
-    Rise(&'static str),
+    /// The steepest rise per task between adjacent points of a curve, of these.
+    Rise(&'static str, &'static [u64]),
     /// Not available for this kernel, with the reason.
     None(String),
 }
@@ -52,7 +52,15 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
     match cost {
         Cost::Tick if ticks => one("timer.tick"),
         Cost::Tick => one("growth.tick.due.1"),
-        Cost::Release => Recipe::Rise("growth.tick.due"),
+        // Up to as many as a tick may release: it may rise more steeply there.
+        Cost::Release => {
+            let is_clocked = |task: &&Task| task.release == Release::Clock;
+            let tasks = set.tasks.iter().filter(is_clocked).count() as u64;
+            match POINTS.iter().position(|point| *point >= tasks) {
+                Some(at) => Recipe::Rise("growth.tick.due", &POINTS[..LEAST_RELEASED.max(at + 1)]),
+                None => Recipe::None(format!("growth.tick.due has no point for {tasks} tasks")),
+            }
+        }
         // A task preempted within its waiting call yields once more when it resumes.
         Cost::Start if ticks && model.order.takes_turns() => {
             Recipe::Without("timer.wake", "timer.tick")
@@ -107,7 +115,7 @@ impl Recipe {
             Self::Most(all) => all.iter().map(|id| (*id).to_owned()).collect(),
             Self::Sum(a, b) | Self::Without(a, b) => vec![(*a).to_owned(), (*b).to_owned()],
             Self::Less(a, b, c) => [a, b, c].map(|id| (*id).to_owned()).to_vec(),
-            Self::Rise(id) => RELEASED.iter().map(|point| format!("{id}.{point}")).collect(),
+            Self::Rise(id, points) => points.iter().map(|point| format!("{id}.{point}")).collect(),
             Self::None(_) | Self::Nothing(_) => Vec::new(),
         }
     }
@@ -154,8 +162,8 @@ impl Recipe {
                 Ok(figure(format!("{a} less {b}"), cycles, least, first.samples + second.samples))
             }
             Self::Nothing(why) => Ok(figure((*why).to_owned(), 0, 0, 0)),
-            Self::Rise(id) => {
-                let points: Vec<(u64, Spans)> = RELEASED
+            Self::Rise(id, points) => {
+                let points: Vec<(u64, Spans)> = points
                     .iter()
                     .map(|point| Ok((*point, spans(&format!("{id}.{point}"))?)))
                     .collect::<Result<_, String>>()?;
@@ -208,7 +216,6 @@ impl Model {
     pub fn order_description(&self) -> &'static str {
         match self.order {
             Order::Preemptive => "by priority, at any time",
-            Order::NonPreemptive => "by priority, each job to its end",
             Order::Batches => "in turns, each poll to its end",
             Order::Rounds => "in rounds, by priority in each, each poll to its end",
             Order::Fifo => "in the order of their releases, each to its end",

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Document, KernelPlan, Verdict};
+use crate::model::{Model, Timer};
 
 /// The results of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,7 +88,8 @@ impl Sweep {
         let kernels = |sweep: &Self| {
             let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
             // The profile is left out because it includes the point's tick.
-            let kernels = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
+            let kernels =
+                plans.map(|plan| format!("{} {} ({})", plan.kernel, plan.version, plan.compiler));
             kernels.collect::<Vec<_>>().join(", ")
         };
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
@@ -115,7 +117,7 @@ impl Sweep {
         ];
         if let (Some(one), Some(other)) = (soc(self), soc(&part)) {
             facts.push(("the soc", one, other));
-            facts.push(("the list of kernels", kernels(self), kernels(&part)));
+            facts.push(("the list of kernels and compilers", kernels(self), kernels(&part)));
         }
         if let Some((what, one, other)) = facts.into_iter().find(|(_, one, other)| one != other) {
             return Err(JoinError::Different { what, one, other });
@@ -199,11 +201,13 @@ impl Sweep {
 }
 
 impl KernelPlan {
-    /// Returns the point's tick if the kernel is built with it.
+    /// Returns the point's tick if the answer depends on it: the kernel is built with it, or counts ticks of
+    /// whatever length its clock is set to, which its build does not show.
     fn tick(&self, point: &Document) -> Option<u64> {
+        let is_ticked = Model::of(&self.kernel).is_some_and(|model| model.timer == Timer::Tick);
         point.tick_hz.filter(|hertz| {
             let chosen = format!("tick_hz={hertz}");
-            self.profile.split('+').any(|word| word == chosen)
+            is_ticked || self.profile.split('+').any(|word| word == chosen)
         })
     }
 }
@@ -233,7 +237,8 @@ mod tests {
     fn point(clock_hz: u64, tick_hz: Option<u64>, verdict: Verdict) -> Document {
         let plan = KernelPlan {
             kernel: "k".to_owned(),
-            version: String::new(),
+            version: "1".to_owned(),
+            compiler: "gcc 12.2.1".to_owned(),
             profile: String::new(),
             order: String::new(),
             verdict,
@@ -306,6 +311,14 @@ mod tests {
         );
         let other = Sweep { placements: 1, ..part(0, 1) };
         assert!(joined.join(other).is_err_and(|error| error.to_string().contains("layouts")));
+        // Another compiler makes another kernel of the same sources.
+        let mut other = part(0, 1);
+        other.points[0].kernels[0].compiler = "clang 19.1.7".to_owned();
+        let error = joined.join(other).expect_err("another compiler").to_string();
+        assert!(
+            error.contains("k 1 (gcc 12.2.1)") && error.contains("k 1 (clang 19.1.7)"),
+            "{error}"
+        );
         let other = Sweep { points: vec![point(2, Some(10), Misses)], ..whole.clone() };
         let error = joined.join(other).expect_err("another answer").to_string();
         assert!(error.contains("0.000002 MHz and a tick of 10 Hz"), "{error}");
@@ -358,6 +371,28 @@ mod tests {
         assert_eq!(all.sentences(), ["k holds from 48 MHz on."]);
         let all = sweep(at(100, [Misses, Holds]).chain(at(1000, [Misses, Misses])).collect());
         assert_eq!(all.sentences(), ["k holds at none of these clocks."]);
+    }
+
+    /// lilos counts ticks, whose length its build does not set: each tick has its own sentence.
+    #[test]
+    fn a_kernel_that_counts_ticks_has_a_sentence_for_each() {
+        use Verdict::{Holds, Misses};
+        let at = |tick, verdicts: [Verdict; 2]| {
+            [24, 48].into_iter().zip(verdicts).map(move |(clock, verdict)| {
+                let mut point = point(clock * 1_000_000, tick, verdict);
+                let plan = &mut point.kernels[0];
+                (plan.kernel, plan.profile) = ("lilos".to_owned(), "product".to_owned());
+                point
+            })
+        };
+        let all = at(Some(100), [Misses, Misses]).chain(at(Some(1000), [Misses, Holds]));
+        let wanted = [
+            "lilos with a tick of 100 Hz holds at none of these clocks.",
+            "lilos with a tick of 1000 Hz holds from 48 MHz on.",
+        ];
+        assert_eq!(sweep(all.collect()).sentences(), wanted);
+        let all = sweep(at(None, [Misses, Holds]).collect());
+        assert_eq!(all.sentences(), ["lilos holds from 48 MHz on."]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use rtmark_plan::{Cost, Figure, Interrupt, Model, Queue, Release, Section, Set, Spans, Task};
 
 /// Least sample, largest sample and number of samples of each scenario.
-const SCENARIOS: [(&str, u64, u64, u64); 23] = [
+const SCENARIOS: [(&str, u64, u64, u64); 24] = [
     ("timer.tick", 50, 60, 1),
     ("timer.wake", 200, 210, 2),
     ("timer.idle", 20, 25, 3),
@@ -26,7 +26,8 @@ const SCENARIOS: [(&str, u64, u64, u64); 23] = [
     ("growth.tick.due.2", 130, 138, 20),
     ("growth.tick.due.4", 170, 213, 21),
     ("growth.tick.due.8", 250, 290, 22),
-    ("growth.delay.delayed.64", 900, 910, 23),
+    ("growth.tick.due.16", 700, 720, 23),
+    ("growth.delay.delayed.64", 900, 910, 24),
 ];
 
 fn spans(scenario: &str) -> Result<Spans, String> {
@@ -163,6 +164,27 @@ fn a_wait_among_many_tasks_is_the_next_measured_points() {
     assert_eq!(end(4).as_deref(), Some("growth.delay.delayed.4"));
     assert_eq!(end(5), None, "the next point was not measured here");
     assert_eq!((end(64).as_deref(), end(65)), (Some("growth.delay.delayed.64"), None));
+}
+
+/// The rise of the tick with the tasks that it releases is measured up to as many as there are: it may be steeper
+/// with more of them.
+#[test]
+fn releases_among_many_tasks_are_measured_up_to_their_number() {
+    let release = |clocked: usize| {
+        let mut tasks = vec![Task::new("a", 1, 1, 10_000); clocked];
+        tasks.push(Task { release: Release::Interrupt(0), ..tasks[0].clone() });
+        let interrupts = vec![Interrupt { name: "i".into(), distance: 10_000, work: 10 }];
+        let set = Set { tick: 10_000, tasks, interrupts, ..Set::default() };
+        let costs = Model::of("freertos").expect("known").measured(&set, &mut spans);
+        let missing = costs.missing.iter().find(|it| it.cost == Cost::Release);
+        costs.known.get(&Cost::Release).map(|it| it.cycles).ok_or(missing.map(|it| it.why.clone()))
+    };
+    assert_eq!((release(2), release(8)), (Ok(42), Ok(42)));
+    // (720 - 250) / 8, rounded up.
+    assert_eq!((release(9), release(16)), (Ok(59), Ok(59)));
+    assert_eq!(release(17), Err(Some("growth.tick.due.32 was not measured".to_owned())));
+    let why = "growth.tick.due has no point for 65 tasks";
+    assert_eq!(release(65), Err(Some(why.to_owned())));
 }
 
 #[test]

@@ -229,6 +229,87 @@ fn no_text_makes_it_panic() {
     }
 }
 
+/// Times in cycles, on a soc of 168 MHz.
+const IN_CYCLES: &str = r#"
+soc = "stm32f405"
+kernels = ["freertos"]
+tick = 16_800
+locks = ["lock"]
+[[interrupt]]
+name = "can"
+distance = 84_000
+work = 500
+[[task]]
+name = "one"
+period = 168_000
+deadline = 33_600
+offset = 16_800
+jitter = 1_680
+priority = 2
+work = 1_000
+lock = [{ name = "lock", for = 300 }]
+[[task]]
+name = "two"
+on = "can"
+priority = 1
+work = 2_000
+"#;
+
+fn at_clock(text: &str, megahertz: u64) -> Set {
+    let chip = Chip { clock: megahertz * 1_000_000, ..CHIP };
+    let system = System::from_toml("system.toml", text).expect("read");
+    system.set(chip, &mut |_| Err("nothing is measured".to_owned())).expect("in order")
+}
+
+/// A period of 168 000 cycles is a millisecond at the soc's own clock, and stays one at a slower
+/// clock: otherwise every clock would give the same answer. Execution stays what it is in cycles.
+#[test]
+fn times_in_cycles_remain_times_at_a_slower_clock() {
+    let in_time = IN_CYCLES
+        .replace("tick = 16_800", "tick = \"100us\"")
+        .replace("84_000", "\"500us\"")
+        .replace("168_000", "\"1ms\"")
+        .replace("33_600", "\"200us\"")
+        .replace("offset = 16_800", "offset = \"100us\"")
+        .replace("jitter = 1_680", "jitter = \"10us\"");
+    for megahertz in [168, 147, 44, 24] {
+        let set = at_clock(IN_CYCLES, megahertz);
+        assert_eq!(set, at_clock(&in_time, megahertz), "{megahertz} MHz");
+        let (one, two) = (&set.tasks[0], &set.tasks[1]);
+        let us = megahertz;
+        assert_eq!((set.tick, one.period, one.deadline), (100 * us, 1_000 * us, 200 * us));
+        assert_eq!((one.offset, one.jitter, two.period), (100 * us, 10 * us, 500 * us));
+        assert_eq!((one.work, one.sections[0].cycles, two.work), (1_000, 300, 2_000));
+        assert_eq!((set.interrupts[0].distance, set.interrupts[0].work), (500 * us, 500));
+    }
+}
+
+/// At 25 MHz, a tick of 1000 cycles of 168 MHz is 148.8 cycles, for which a kernel sets its counter to
+/// 148; ten ticks are 1480 then, and other times are rounded so that bounds stay bounds.
+#[test]
+fn whole_ticks_stay_whole_ticks_at_a_slower_clock() {
+    let text = IN_CYCLES
+        .replace("tick = 16_800", "tick = 1_000")
+        .replace("168_000", "10_000")
+        .replace("offset = 16_800", "offset = 3_000")
+        .replace("33_600", "9_999")
+        .replace("jitter = 1_680", "jitter = 1")
+        .replace("84_000", "8_401");
+    let set = at_clock(&text, 25);
+    let one = &set.tasks[0];
+    assert_eq!((set.tick, one.period, one.offset), (148, 1_480, 444));
+    // 1487.95, 0.15 and 1250.15 cycles.
+    assert_eq!((one.deadline, one.jitter, set.interrupts[0].distance), (1_487, 1, 1_250));
+    // What is no whole number of ticks at the soc's own clock is none at another one.
+    let between = text.replace("10_000", "9_990");
+    assert_eq!(at_clock(&between, 25).tasks[0].period, 1_486);
+    // A tick of 62.5 us is 1562.5 cycles.
+    let text =
+        IN_CYCLES.replace("tick = 16_800", "tick = \"62.5us\"").replace("168_000", "\"1ms\"");
+    let set = at_clock(&text, 25);
+    assert_eq!((set.tick, set.tasks[0].period), (1_562, 16 * 1_562));
+}
+
 /// A unit that is no whole number of cycles lies between two: no time is certain to be a multiple of it.
 #[test]
 fn units_of_timers_may_be_parts_of_cycles() {

@@ -40,6 +40,8 @@ pub struct SearchResult {
     pub queues: Vec<Traffic>,
     /// How long the processor was awake in all runs.
     pub wake: Wake,
+    /// The number of runs, each from a combination of offsets.
+    pub runs: u32,
 }
 
 impl Bench {
@@ -83,6 +85,7 @@ impl Bench {
         let mut wake = Wake::default();
         let mut queues = vec![Traffic::default(); set.queues.len()];
         let mut shifted = set.clone();
+        let runs = u32::try_from(tried.len()).unwrap_or(u32::MAX);
         for offsets in tried {
             for (task, offset) in shifted.tasks.iter_mut().zip(offsets) {
                 task.offset = offset;
@@ -101,7 +104,7 @@ impl Bench {
                 }
             }
         }
-        Ok(SearchResult { tasks: found, queues, wake })
+        Ok(SearchResult { tasks: found, queues, wake, runs })
     }
 
     /// For orders with turns: returns, for each task, offsets with which all others are woken at

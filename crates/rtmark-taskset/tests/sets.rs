@@ -43,7 +43,7 @@ fn parameters(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> 
         Order::Batches | Order::Fifo => (0.2 + 0.5 * drawn, 12_000, (10, 50)),
         // A round has to be shorter than a tick.
         Order::Rounds => (0.1 + 0.6 * drawn, 60_000, (1, 6)),
-        Order::Preemptive | Order::NonPreemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
+        Order::Preemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
     };
     SetParameters {
         tasks,
@@ -261,6 +261,32 @@ fn the_search_finds_what_all_offsets_have(
             assert!(found.longest <= *exact + *exact / 50, "{found:?} {exact}: {set:?}");
             assert!(found.longest as f64 >= *exact as f64 * share, "{found:?} {exact}: {set:?}");
         }
+    }
+}
+
+/// The number of runs is that of all offsets tried, adverse ones included: a run lasts for 150 of the shorter periods
+/// here, and has about as many jobs of the task with that period.
+#[test]
+fn every_run_counts() {
+    const PERIOD: u64 = 24_000;
+    // FreeRTOS: within the section of b. Embassy: each task behind all others.
+    for (kernel, adverse) in [("freertos", 1), ("embassy", 3)] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let tasks = vec![
+            Task { release: Release::Interrupt(0), ..Task::new("a", 3, 1_000, PERIOD) },
+            locking("b", 2, 6_000, PERIOD, 4_000),
+            Task::new("c", 1, 1_000, 50 * PERIOD),
+        ];
+        let interrupts = vec![Interrupt { name: "i".into(), distance: PERIOD, work: 100 }];
+        let locks = vec!["l".to_owned()];
+        let set =
+            Set { tick: 12_000, granule: 48.into(), tasks, locks, interrupts, ..Set::default() };
+        let effort = SearchEffort { offsets: 2, seed: 1, cycles: 100 * PERIOD };
+        let searched = bench.search(&set, &calibration, effort).expect("it runs");
+        let (runs, jobs) = (u64::from(searched.runs), searched.tasks[1].jobs);
+        assert!((145 * runs..160 * runs).contains(&jobs), "{kernel}: {runs} {jobs}");
+        assert_eq!(searched.runs, 1 + adverse + effort.offsets, "{kernel}");
     }
 }
 

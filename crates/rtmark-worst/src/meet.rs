@@ -1,6 +1,6 @@
 //! Two interrupts in one copy of the machine: when each is served, and how they met.
 
-use rtmark_sim::{Cycles, Machine, Stop, Watch};
+use rtmark_sim::{Cycles, Hit, Machine, Stop, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::fork::Unserved;
@@ -75,6 +75,13 @@ pub fn enters(machine: &Machine, line: &SearchedInterrupt, taken: u64, pended: u
         && !machine.is_pending_again(line.interrupt)
 }
 
+/// Tells whether a hit is the beginning of an interrupt's handling, for what became pending in a cycle: after its
+/// entry, or where another one's handler takes it over from the interrupt controller, which is no entry.
+pub fn begins(line: &SearchedInterrupt, entered: bool, hit: Hit, pended: u64) -> bool {
+    let is_taken_over = matches!(line.watch, Watch::Handle(_)) && hit.cycle.0 >= pended;
+    hit.watch == line.handler_watch && (entered || is_taken_over)
+}
+
 /// Makes the later interrupt pending in a copy of a machine in which the earlier one is pending, or
 /// will be, and follows what happens. `pended` holds the cycles in which they become pending.
 pub fn meet(
@@ -112,10 +119,7 @@ pub fn meet(
         copy.settle();
         for hit in copy.take_hits() {
             for which in [0, 1] {
-                // A handler may take over the other interrupt without an entry.
-                let is_handle_watch = matches!(lines[which].watch, Watch::Handle(_));
-                let begun = entered[which] || is_handle_watch && hit.cycle.0 >= pended[which];
-                if begun && hit.watch == lines[which].handler_watch {
+                if begins(lines[which], entered[which], hit, pended[which]) {
                     served[which] = served[which].or(Some(hit.cycle.0));
                 }
             }

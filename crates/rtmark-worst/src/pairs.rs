@@ -13,7 +13,7 @@ use crate::alone::from_boundary;
 use crate::findings::{Aspect, Case, Findings, Scale};
 use crate::fork::Unserved;
 use crate::held::BlockerTracker;
-use crate::meet::{EarlierState, Interleaving, PairOutcome, enters, meet};
+use crate::meet::{EarlierState, Interleaving, PairOutcome, begins, enters, meet};
 use crate::path::{PairedInterrupt, Path, Piece, SearchedInterrupt, Window};
 use crate::sweep::{Visitor, sweep};
 
@@ -189,7 +189,7 @@ impl Visitor for LaterVisitor<'_> {
         let mut to = to;
         let line = self.lines[0];
         for hit in machine.take_hits() {
-            if self.known.entered && hit.watch == line.handler_watch {
+            if begins(line, self.known.entered, hit, self.pended) {
                 self.known.served = self.known.served.or(Some(hit.cycle.0));
             }
             let returned = self.known.served.is_some() && hit.watch == line.return_watch;

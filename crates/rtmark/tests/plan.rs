@@ -116,7 +116,7 @@ fn plans_with_queues_run() {
     let [queue] = &kernel["run"]["queues"].as_array().expect("queues")[..] else { panic!("one") };
     assert_eq!((&queue["name"], number(queue, "lost")), (&"items".into(), 0));
     // At the end of each run a message may be on its way: after its send, and before the next look.
-    let runs = number(&kernel["run"], "offsets_tried") + 1;
+    let runs = number(&kernel["run"], "offsets_tried");
     let jobs = number(&kernel["run"]["tasks"][2], "jobs");
     let (sent, received) = (number(queue, "sent"), number(queue, "received"));
     assert!(jobs > 50 && (jobs..=jobs + runs).contains(&sent), "{jobs} {queue:#}");

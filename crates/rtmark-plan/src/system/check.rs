@@ -312,9 +312,7 @@ impl System {
             Ok(found)
         };
         let mut set = Set {
-            tick: self
-                .optional(self.tick.as_ref(), "tick", chip, Rounding::Nearest)?
-                .unwrap_or(chip.clock / 1000),
+            tick: self.tick(chip)?,
             granule: Granule::of(chip.clock, MICROSECONDS),
             locks: self.locks.iter().map(|lock| lock.get_ref().clone()).collect(),
             ..Set::default()
@@ -413,7 +411,7 @@ impl System {
         chip: Chip,
         rounding: Rounding,
     ) -> Result<u64, SystemError> {
-        let cycles = at.get_ref().cycles(chip.clock, rounding);
+        let cycles = at.get_ref().cycles_at(chip.clock, chip.hertz, rounding);
         if cycles > 1 << 46 {
             let problem = format!("{cycles} cycles are too long");
             return Err(self.refuse(at, key, problem, "state another time"));
@@ -431,6 +429,36 @@ impl System {
         at.map(|at| self.positive(at, key, chip, rounding)).transpose()
     }
 
+    /// Returns the cycles of a tick. At a slower clock, a kernel sets its counter to the whole cycles of
+    /// one.
+    fn tick(&self, chip: Chip) -> Result<u64, SystemError> {
+        let Some(at) = &self.tick else { return Ok(chip.clock / 1000) };
+        let own = Chip { clock: chip.hertz, ..chip };
+        let cycles = self.positive(at, "tick", own, Rounding::Nearest)?;
+        let slower = Time::Cycles(cycles).cycles_at(chip.clock, chip.hertz, Rounding::Down);
+        if slower == 0 {
+            let problem = format!("it is less than a cycle at {} Hz", chip.clock);
+            return Err(self.refuse(
+                at,
+                "tick",
+                problem,
+                "state another time, or sweep faster clocks",
+            ));
+        }
+        Ok(slower)
+    }
+
+    /// Returns how many ticks a time is, if it is a whole number of them at the soc's own clock, whatever part
+    /// of a cycle the file's numbers miss.
+    fn whole_ticks(&self, time: Time, chip: Chip) -> Option<u64> {
+        let tick = self
+            .tick
+            .as_ref()
+            .map_or(chip.hertz / 1000, |tick| tick.get_ref().cycles(chip.hertz, Rounding::Nearest));
+        let cycles = time.cycles(chip.hertz, Rounding::Nearest);
+        (tick > 0 && cycles.is_multiple_of(tick)).then(|| cycles / tick)
+    }
+
     fn task(
         &self,
         file: &TaskFile,
@@ -442,11 +470,9 @@ impl System {
         let of = |key: &str| format!("{key} of task {name}");
         let (period, release) = match (&file.period, &file.on) {
             (Some(period), _) => {
-                // Whole ticks are whole ticks, whatever part of a cycle the file's numbers miss.
-                let nearest = period.get_ref().cycles(chip.clock, Rounding::Nearest);
-                let whole = set.tick > 0 && nearest.is_multiple_of(set.tick);
-                let rounding = if whole { Rounding::Nearest } else { Rounding::Down };
-                (self.positive(period, &of("period"), chip, rounding)?, Release::Clock)
+                let cycles = self.positive(period, &of("period"), chip, Rounding::Down)?;
+                let ticks = self.whole_ticks(*period.get_ref(), chip);
+                (ticks.map_or(cycles, |ticks| ticks * set.tick), Release::Clock)
             }
             (None, on) => {
                 let index = on
@@ -514,12 +540,14 @@ impl System {
             Priority::Level(level) => *level,
             Priority::Word(_) => 0,
         };
+        // The kernel sets a timer for the offset, as it does for the tick.
+        let offset = or_zero(&file.offset, "offset", Rounding::Nearest)?;
+        let ticks = file.offset.as_ref().and_then(|at| self.whole_ticks(*at.get_ref(), chip));
         Ok(Task {
             name: name.clone(),
             period,
             deadline,
-            // The kernel sets a timer for the offset, as it does for the tick.
-            offset: or_zero(&file.offset, "offset", Rounding::Nearest)?,
+            offset: ticks.map_or(offset, |ticks| ticks * set.tick),
             jitter: or_zero(&file.jitter, "jitter", Rounding::Up)?,
             priority,
             work: work.unwrap_or(1),

@@ -6,10 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// A time as written: `1200` and `"1200 cycles"` are cycles, `"120us"` is a time.
+/// A time as written: `1200` and `"1200 cycles"` are cycles of the soc's own clock, `"120us"` is a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    /// Processor cycles.
+    /// Cycles of the soc's own clock.
     Cycles(u64),
     /// Picoseconds.
     Picoseconds(u64),
@@ -28,21 +28,26 @@ pub enum Rounding {
 }
 
 impl Time {
-    /// Converts to cycles at a clock of `hertz`.
+    /// Converts to cycles of a clock of `hertz`, of which stated cycles are.
     pub fn cycles(self, hertz: u64, rounding: Rounding) -> u64 {
-        const SECOND: u128 = 1_000_000_000_000;
-        match self {
-            Self::Cycles(cycles) => cycles,
-            Self::Picoseconds(time) => {
-                let product = u128::from(time) * u128::from(hertz);
-                let cycles = match rounding {
-                    Rounding::Up => product.div_ceil(SECOND),
-                    Rounding::Down => product / SECOND,
-                    Rounding::Nearest => (product + SECOND / 2) / SECOND,
-                };
-                u64::try_from(cycles).unwrap_or(u64::MAX)
-            }
-        }
+        self.cycles_at(hertz, hertz, rounding)
+    }
+
+    /// Converts to cycles of a slower `clock` than the soc's `own`, both in Hz. It remains the same time: stated
+    /// cycles are those of the soc's own clock.
+    pub fn cycles_at(self, clock: u64, own: u64, rounding: Rounding) -> u64 {
+        const SECOND: u64 = 1_000_000_000_000;
+        let (time, second) = match self {
+            Self::Cycles(cycles) => (cycles, own.max(1)),
+            Self::Picoseconds(time) => (time, SECOND),
+        };
+        let (product, second) = (u128::from(time) * u128::from(clock), u128::from(second));
+        let cycles = match rounding {
+            Rounding::Up => product.div_ceil(second),
+            Rounding::Down => product / second,
+            Rounding::Nearest => (product + second / 2) / second,
+        };
+        u64::try_from(cycles).unwrap_or(u64::MAX)
     }
 
     /// Parses a time.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_sim::{Cycles, Machine, Soc, Watch};
-use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Window};
+use rtmark_sim::{Cycles, Hit, Machine, Soc, Watch};
+use rtmark_worst::{Aspect, Findings, PairedInterrupt, Path, Question, Reach, Window};
 
 use crate::programs::{all, resumption_cycle};
 use crate::support::small;
@@ -99,5 +99,48 @@ impl Bare {
         assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1]);
         assert_eq!(whole.aspects[&Aspect::Resume].counts, counts[2]);
         found
+    }
+
+    /// Asserts that the search of pairs finds what runs from reset find, one for each pair of cycles at most
+    /// `distance` apart, the earlier of which is in a window. `other` is the second interrupt and its
+    /// priority.
+    pub fn assert_pairs_as_from_reset(
+        &self,
+        soc: &Soc,
+        window: Window,
+        (other, priority): (u16, u8),
+        distance: u64,
+    ) {
+        let interrupt = other.into();
+        let second = Some(PairedInterrupt { interrupt, priority, distance: Some(distance) });
+        let question = Question { second, ..self.question(Reach::Entry, window) };
+        let path = Path::new(self.machine(soc), question).expect("two interrupts");
+        let found = all(&path);
+        let before = path.begins(window.from);
+        let mut start = path.at(before);
+        let interrupts = [self.interrupt, other];
+        let watches = interrupts.map(|interrupt| start.watch(Watch::Handle(16 + interrupt)));
+        let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+        for earlier in before + 1..=before + found.points {
+            let later = earlier..=earlier + distance;
+            let pairs = later.clone().map(|later| [earlier, later]);
+            for pended in pairs.chain(later.skip(1).map(|later| [later, earlier])) {
+                let mut machine = start.clone();
+                for (interrupt, at) in interrupts.into_iter().zip(pended) {
+                    machine.pend_interrupt(interrupt, Cycles(at));
+                }
+                machine.run(Cycles(earlier + distance + self.patience / 20));
+                let hits = machine.take_hits();
+                for (which, at) in pended.into_iter().enumerate() {
+                    let is_its = |hit: &&Hit| hit.watch == watches[which] && hit.cycle.0 >= at;
+                    let served = hits.iter().find(is_its).expect("served").cycle.0;
+                    *counts[which].entry((served - at).cast_signed()).or_default() += 1;
+                }
+            }
+        }
+        for (aspect, counts) in [Aspect::Handler, Aspect::Second].into_iter().zip(counts) {
+            let found = &found.aspects[&aspect];
+            assert_eq!((&found.counts, found.missing), (&counts, 0), "{aspect:?} {window:?}");
+        }
     }
 }

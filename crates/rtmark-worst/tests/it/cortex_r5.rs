@@ -13,6 +13,8 @@ use crate::programs::all;
 
 /// The interrupt that is searched. The program's own is 36, the timer's, which is less urgent.
 const INTERRUPT: u16 = 1;
+/// Another one.
+const OTHER: u16 = 5;
 /// The priority of the searched interrupt: the controller's five bits in their position in a byte.
 const PRIORITY: u8 = 0x40;
 const BASE: u32 = 0x0010_0000;
@@ -161,6 +163,14 @@ fn the_search_equals_runs_from_reset_at_each_cycle() {
 #[test]
 fn a_search_for_fiq_equals_runs_from_reset() {
     assert_as_from_reset(&FAST, Window { from: 6_000, to: 8_000 });
+}
+
+/// In the window, the timer's interrupt is entered, and its handler may acknowledge the earlier one of a pair
+/// instead.
+#[test]
+fn a_search_of_pairs_equals_runs_from_reset() {
+    let window = Window { from: 6_000, to: 6_300 };
+    bare(PROGRAM).assert_pairs_as_from_reset(&soc(), window, (OTHER, 0x60), 20);
 }
 
 /// An observer that knows no address and no register of what was interrupted: as no handler switches to

@@ -1,6 +1,6 @@
 //! Measures kernels' costs as `rtmark run` does, and computes plans from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rtmark_firmware::{Kernel, Target, Variant};
@@ -66,8 +66,17 @@ pub struct Measured<'a> {
     candidates: Vec<Candidate<'a>>,
     figures: Figures,
     functions: Functions,
-    /// That times are of another clock than the one that a kernel sets, by kernel.
-    clock_notes: BTreeMap<String, Vec<String>>,
+    /// What is known about the images, by kernel.
+    images: BTreeMap<String, Images>,
+}
+
+/// What is known about a kernel's images.
+#[derive(Clone, Default)]
+struct Images {
+    /// That times are of another clock than the one that the kernel sets.
+    clock_notes: Vec<String>,
+    /// The compiler; several are separated by commas.
+    compiler: String,
 }
 
 /// The longest calls of functions, in cycles.
@@ -99,18 +108,15 @@ impl Bench<'_> {
             }
         })?;
         let answers = self.measure(&candidates, &shape)?;
-        let of = |kernel: &str| {
-            Answer::clock_notes(answers.iter().filter(|it| it.key().kernel.as_str() == kernel))
-        };
         let names = candidates.iter().map(|candidate| candidate.kernel.manifest.id.to_string());
-        let clock_notes = names.map(|name| (name.clone(), of(&name))).collect();
+        let images = names.map(|name| (name.clone(), Images::of(&name, &answers))).collect();
         let figures = answers.iter().map(figure).collect();
-        Ok(Measured { candidates, figures, functions, clock_notes })
+        Ok(Measured { candidates, figures, functions, images })
     }
 
     /// Computes the plan of each kernel at a clock in Hz.
     pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, CliError> {
-        let Measured { candidates, figures, functions, clock_notes } = measured;
+        let Measured { candidates, figures, functions, images } = measured;
         let mut plans = Vec::new();
         for candidate in candidates {
             let name = candidate.kernel.manifest.id.as_str();
@@ -125,9 +131,10 @@ impl Bench<'_> {
             })?;
             let costs = |set: &Set| candidate.model.measured(set, &mut |scenario| spans(scenario));
             let plan = self.plan(candidate, &set, &costs)?;
-            let mut notes = clock_notes.get(name).cloned().unwrap_or_default();
+            let Images { clock_notes: mut notes, compiler } =
+                images.get(name).cloned().unwrap_or_default();
             notes.extend(set.assumptions());
-            plans.push(KernelPlan { notes, ..plan });
+            plans.push(KernelPlan { notes, compiler, ..plan });
         }
         Ok(plans)
     }
@@ -357,6 +364,17 @@ fn assign(set: &mut Set, model: &Model, costs: &Costs) {
     });
     for (task, priority) in set.tasks.iter_mut().zip(found) {
         task.priority = priority;
+    }
+}
+
+impl Images {
+    fn of(kernel: &str, answers: &[Answer]) -> Self {
+        let own = || answers.iter().filter(|answer| answer.key().kernel.as_str() == kernel);
+        let series = own().filter_map(Answer::series);
+        let compilers: BTreeSet<&str> =
+            series.map(|series| series.provenance.compiler.version.as_str()).collect();
+        let compiler = compilers.into_iter().collect::<Vec<_>>().join(", ");
+        Self { clock_notes: Answer::clock_notes(own()), compiler }
     }
 }
 

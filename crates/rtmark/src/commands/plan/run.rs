@@ -113,7 +113,7 @@ impl PlannedRun<'_> {
         Ok(plan.with_run(RunPlan {
             not_run: None,
             elf_sha256: sha256,
-            offsets_tried: effort.offsets + 1,
+            offsets_tried: searched.runs,
             tasks,
             queues: set.queues.iter().zip(searched.queues).map(queue).collect(),
             wake: (cycles > 0).then_some(WakePlan { cycles, awake }),
