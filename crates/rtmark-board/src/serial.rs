@@ -13,6 +13,10 @@ use crate::{Capture, Device, DeviceError, OutputChannel};
 /// How long one read of the port waits.
 const POLL: Duration = Duration::from_millis(50);
 
+/// Where the firmware on the board is used: nothing of it can be read through a serial port but what it prints.
+const NOT_LOADED: &str =
+    ", not loaded: recognised by its probes' addresses, its content not compared";
+
 /// How long loading may take.
 const LOADING: Duration = Duration::from_mins(3);
 
@@ -54,7 +58,8 @@ impl Serial {
 
 impl Device for Serial {
     fn link(&self) -> String {
-        format!("serial port {} at {} baud", self.port, self.baud)
+        let not_loaded = if self.loader.is_some() { "" } else { NOT_LOADED };
+        format!("serial port {} at {} baud{not_loaded}", self.port, self.baud)
     }
 
     fn output_channel(&self) -> OutputChannel {

@@ -153,6 +153,19 @@ fn loader_errors_are_quoted() {
     played.board.join().expect("it played");
 }
 
+/// The link is part of a figure's provenance.
+#[test]
+fn firmware_that_was_not_loaded_is_not_taken_for_compared() {
+    let serial = |loader| {
+        let (port, silence) = ("/dev/ttyACM0".to_owned(), Duration::from_millis(10));
+        Serial { port, baud: 115_200, loader, silence }.link()
+    };
+    let loaded = serial(Some(Loader("cp {elf} x".to_owned())));
+    assert_eq!(loaded, "serial port /dev/ttyACM0 at 115200 baud");
+    let found = serial(None);
+    assert!(found.starts_with(&loaded) && found.contains("content not compared"), "{found}");
+}
+
 #[test]
 fn missing_ports_are_reported() {
     let silence = Duration::from_millis(10);

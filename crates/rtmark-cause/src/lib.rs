@@ -11,17 +11,22 @@
 //! This crate runs firmware in the simulator. It builds none, does not know where answers came from,
 //! and decides no verdict.
 
+mod undecided;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 use rtmark_compare::{Comparison, Measure, Pair, Verdict};
 use rtmark_firmware::{Cache, probes};
-use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Line, Scenario, Series};
+use rtmark_model::{Answer, Backend, Catalogue, Key, Line, Scenario, Series};
 use rtmark_observe::{Difference, Lines, Row};
 use rtmark_runner::socs::SocFile;
-use rtmark_runner::{CodeChange, CodeDifference, Explained, Probed, explain, socs};
+use rtmark_runner::{Build, CodeChange, CodeDifference, Explained, Probed, explain, socs};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
+
+pub use self::undecided::{NotComparable, NotRepeatable};
 
 /// The number of series whose cause is determined: the first ones tend to explain the others.
 const MAX_CAUSES: usize = 10;
@@ -29,7 +34,8 @@ const MAX_CAUSES: usize = 10;
 const FUNCTIONS: usize = 3;
 
 /// Decides for the figures that differ whether they moved or were changed, and adds causes to the pairs
-/// that became worse, as far as both firmwares are still kept.
+/// that became worse, as far as both firmwares are still kept. Where the code cannot be compared, a note
+/// says why.
 pub fn note(
     comparison: &mut Comparison,
     before: &[Answer],
@@ -41,16 +47,30 @@ pub fn note(
         let fits = |answer: &&Answer| is_same_place(answer.key(), &pair.key);
         answers.iter().rfind(fits).and_then(Answer::series).cloned()
     };
-    comparison.pairs.iter_mut().filter(exact).par_bridge().for_each(|pair| {
-        let both = of(before, pair).zip(of(after, pair));
-        let changed =
-            both.as_ref().and_then(|(was, is)| kept_images.changed_functions(pair, was, is));
+    let mut pairs: Vec<(&mut Pair, Series, Series)> = Vec::new();
+    for pair in comparison.pairs.iter_mut().filter(exact) {
+        if let Some((was, is)) = of(before, pair).zip(of(after, pair)) {
+            pairs.push((pair, was, is));
+        }
+    }
+    // The scenarios of an image share its code.
+    let images = |was: &Series, is: &Series| [was, is].map(digest);
+    let both: BTreeMap<_, _> =
+        pairs.iter().map(|(_, was, is)| (images(was, is), (was, is))).collect();
+    let compared = |(images, (was, is))| (images, kept_images.code_change(was, is));
+    let changes: BTreeMap<_, _> = both.into_par_iter().map(compared).collect();
+    pairs.into_par_iter().for_each(|(pair, was, is)| {
+        let changed = match changes.get(&images(&was, &is)) {
+            Some(Ok(change)) => kept_images.changed_functions(pair, change, &was, &is),
+            Some(Err(reason)) => Err(reason.clone()),
+            None => return,
+        };
         match changed {
-            Some(changed) => {
-                pair.place = both.and_then(|(_, is)| kept_images.place(&changed, &is));
+            Ok(changed) => {
+                pair.place = kept_images.place(&changed, &is);
                 pair.decide(changed);
             }
-            None => pair.notes.push(JUDGED_BY_COUNT.to_owned()),
+            Err(reason) => pair.notes.push(format!("{JUDGED_BY_COUNT}: {reason}")),
         }
     });
     let worse = comparison.pairs.iter_mut().filter(|pair| {
@@ -66,9 +86,13 @@ pub fn note(
     }
 }
 
-/// The note if the code is not available.
-const JUDGED_BY_COUNT: &str = "judged by the number of instructions alone: the build folder no longer holds \
-                      both images";
+/// The beginning of the note if the code cannot be compared; the reason follows.
+const JUDGED_BY_COUNT: &str = "judged by the number of instructions alone";
+
+/// The SHA-256 of a series' image.
+fn digest(series: &Series) -> String {
+    series.provenance.firmware.elf_sha256.clone()
+}
 
 fn is_same_place(a: &Key, b: &Key) -> bool {
     (&a.soc, &a.kernel, &a.scenario, &a.profile, a.backend)
@@ -97,30 +121,60 @@ struct RepeatableRun<'a> {
 }
 
 impl KeptImages {
-    /// Returns what a series was measured with, if it is still kept.
-    fn repeatable(&self, series: &Series) -> Option<RepeatableRun<'_>> {
-        let elf = self.cache.image(&series.provenance.firmware.elf_sha256)?;
-        let image = Image::from_elf(&elf).ok()?;
-        let records = probes::parse(image.section(probes::SECTION)?).ok()?;
+    /// Returns what a series was measured with.
+    fn repeatable(&self, series: &Series) -> Result<RepeatableRun<'_>, NotRepeatable> {
+        let elf = self.cache.image(&digest(series)).ok_or(NotRepeatable::NotKept)?;
+        let unreadable = |error: &dyn std::fmt::Display| NotRepeatable::Image(error.to_string());
+        let image = Image::from_elf(&elf).map_err(|error| unreadable(&error))?;
+        let section = image.section(probes::SECTION);
+        let section = section.ok_or_else(|| unreadable(&"it has no probes"))?;
+        let records = probes::parse(section).map_err(|error| unreadable(&error))?;
         let path = series.provenance.firmware.image.clone();
-        let scenario = self.catalogue.get(&series.key.scenario)?;
-        let sha256 = &series.provenance.soc_sha256;
+        let id = &series.key.scenario;
+        let scenario = self.catalogue.get(id);
+        let scenario = scenario.ok_or_else(|| NotRepeatable::Scenario(id.clone()))?;
+        let (soc, sha256) = (&series.key.soc, &series.provenance.soc_sha256);
         let own = self.socs.iter().find(|file| file.sha256 == *sha256).cloned();
-        let file = own.or_else(|| socs::find(&series.key.soc).ok())?;
-        let same = file.sha256 == *sha256 && series.basis == Basis::Cycles;
+        let file = own.or_else(|| socs::find(soc).ok());
+        let file = file.ok_or_else(|| NotRepeatable::NoSocFile(soc.clone()))?;
+        if file.sha256 != *sha256 {
+            return Err(NotRepeatable::OtherSocFile(soc.clone()));
+        }
         let clock = u64::from(file.soc.clock.0);
         let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
         let probed = Probed { image, elf, records, path };
-        same.then_some(RepeatableRun { probed, scenario, soc: file.soc, budget })
+        Ok(RepeatableRun { probed, scenario, soc: file.soc, budget })
+    }
+
+    /// Compares the code of two series' images.
+    fn code_change(&self, was: &Series, is: &Series) -> Result<CodeChange, NotComparable> {
+        match [was, is].map(|series| self.cache.image(&digest(series))) {
+            [Some(was), Some(is)] => CodeChange::between(&was, &is)
+                .map_err(|(build, error)| NotComparable::Code(build, error)),
+            [None, None] => Err(NotComparable::NeitherKept),
+            [None, _] => Err(NotComparable::Run(Build::Earlier, NotRepeatable::NotKept)),
+            [_, None] => Err(NotComparable::Run(Build::Later, NotRepeatable::NotKept)),
+        }
     }
 
     /// Returns the changed functions of which the spans execute something.
-    fn changed_functions(&self, pair: &Pair, was: &Series, is: &Series) -> Option<Vec<String>> {
-        let (was, is) = (self.repeatable(was)?, self.repeatable(is)?);
-        let change = CodeChange::between(&was.probed.elf, &is.probed.elf)?;
+    fn changed_functions(
+        &self,
+        pair: &Pair,
+        change: &CodeChange,
+        was: &Series,
+        is: &Series,
+    ) -> Result<Vec<String>, NotComparable> {
+        let run = |build, series| {
+            self.repeatable(series).map_err(|reason| NotComparable::Run(build, reason))
+        };
+        let (was, is) = (run(Build::Earlier, was)?, run(Build::Later, is)?);
         let images = (&was.probed, &is.probed);
-        let in_spans =
-            |difference| change.in_spans(difference, images, &is.soc, is.scenario, is.budget);
+        let in_spans = |difference| {
+            let functions = change.in_spans(difference, images, &is.soc, is.scenario, is.budget);
+            functions
+                .map_err(|(build, error)| NotComparable::Run(build, NotRepeatable::Failed(error)))
+        };
         let mut changed = in_spans(CodeDifference::Changed)?;
         // The same code may have been given other data, if it takes another path.
         if changed.is_empty()
@@ -129,13 +183,13 @@ impl KeptImages {
         {
             changed.insert("constants or initial values".to_owned());
         }
-        Some(changed.into_iter().collect())
+        Ok(changed.into_iter().collect())
     }
 
     /// Returns where the first of some functions begins, with the file's name relative to this
     /// repository.
     fn place(&self, functions: &[String], series: &Series) -> Option<Line> {
-        let run = self.repeatable(series)?;
+        let run = self.repeatable(series).ok()?;
         let lines = Lines::new(&run.probed.elf)?;
         let symbols = run.probed.image.symbols();
         let places = functions.iter().filter_map(|name| lines.at(symbols.find(name)?));
@@ -184,7 +238,7 @@ impl KeptImages {
 
     /// Returns what a series' typical sample was spent on, if its firmware runs as it did.
     fn explain(&self, series: &Series) -> Option<Explained> {
-        let RepeatableRun { probed, scenario, soc, budget } = self.repeatable(series)?;
+        let RepeatableRun { probed, scenario, soc, budget } = self.repeatable(series).ok()?;
         let explained = explain(&soc, &probed, scenario, budget, |_| {}).ok()?;
         let typical = explained.measured.samples.0.statistics()?.typical();
         (Measure::Median.of(series) == Some(typical)).then_some(explained)

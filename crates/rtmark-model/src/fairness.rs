@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Difference, Setting, Weight};
+use crate::{Difference, Setting, Settings, Weight};
 
 /// The version of [`Fairness`]'s schema; see [`crate::SCHEMA_VERSION`] for when it is incremented.
 pub const FAIRNESS_VERSION: u32 = 1;
@@ -71,6 +71,10 @@ pub struct Effect {
     pub value: Setting,
     /// The scenario.
     pub scenario: String,
+    /// Further settings of both builds, in which the subject itself differs: the other value is only possible
+    /// with them, and one setting at a time is compared.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub both_with: Settings,
     /// The typical sample before, in cycles.
     pub before: u64,
     /// The typical sample with the other value, in cycles; none if it could not be measured.
@@ -78,6 +82,9 @@ pub struct Effect {
     /// The reason why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// In how many layouts of its code each build was measured, before and after, if these numbers differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layouts: Option<(u32, u32)>,
 }
 
 impl From<&Difference<'_>> for Unequal {

@@ -113,7 +113,7 @@ fn measured(fairness: &Fairness) -> String {
     for (subject, setting, value) in rows {
         if subject != last {
             let before = scenarios.iter().map(|scenario| {
-                let effect = find(scenario, &|e| e.subject == subject);
+                let effect = find(scenario, &|e| e.subject == subject && e.both_with.is_empty());
                 effect.map(|e| grouped(e.before)).unwrap_or_default()
             });
             table.add_row(std::iter::once(subject.to_owned()).chain(before));
@@ -136,6 +136,22 @@ fn measured(fairness: &Fairness) -> String {
     text
 }
 
+/// Says what the change of a cell is not from the subject's figure, or from another number of layouts.
+fn remark(effect: &Effect) -> Option<String> {
+    let with = effect.both_with.iter().map(|(id, value)| format!("{id} {value}"));
+    let with = with.collect::<Vec<_>>().join(", ");
+    let base = (!with.is_empty()).then(|| {
+        let (setting, value, before) = (&effect.setting, &effect.value, grouped(effect.before));
+        format!("from {before}, which is with {with} as well, because {setting} {value} is only possible so")
+    });
+    let layouts = effect.layouts.map(|(before, after)| {
+        let plural = if after == 1 { "" } else { "s" };
+        format!("measured in {after} layout{plural} of its code, before in {before}: part of the change may be placement")
+    });
+    let parts: Vec<_> = base.into_iter().chain(layouts).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 /// Returns `177 −43`, or a note's number if there is nothing to subtract.
 fn cell(effect: &Effect, notes: &mut Notes) -> String {
     let Some(after) = effect.after else {
@@ -148,5 +164,6 @@ fn cell(effect: &Effect, notes: &mut Notes) -> String {
         std::cmp::Ordering::Equal => "=".into(),
         std::cmp::Ordering::Greater => format!("+{apart}"),
     };
-    format!("{}{change:>7}", grouped(after))
+    let mark = remark(effect).map(|remark| format!(" [{}]", notes.number(&one_line(&remark))));
+    format!("{}{change:>7}{}", grouped(after), mark.unwrap_or_default())
 }

@@ -162,7 +162,7 @@ pub fn table(block: &Block<'_>, notes: &mut Notes) -> String {
         before = Some(scenario);
         table.add_row([
             Cell::new(name),
-            Cell::new(curve.key.kernel.as_str()),
+            Cell::new(block.name_of_curve(curve)),
             right(Cell::new(first)),
             right(Cell::new(last.trim())),
             Cell::new(order),
@@ -201,7 +201,7 @@ pub fn markdown(block: &Block<'_>, notes: &mut Notes, escaped: impl Fn(&str) -> 
             text,
             "| {} | {} | {} | {} |{}",
             escaped(curve.key.scenario.as_str()),
-            curve.key.kernel,
+            escaped(&block.name_of_curve(curve)),
             escaped(&one_line(&order)),
             line.per_element,
             cells.collect::<String>()

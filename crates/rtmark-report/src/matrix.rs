@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtmark_model::{
-    Answer, Backend, Basis, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Spread,
+    Answer, Backend, Basis, Curve, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Spread,
     Statistics,
 };
 use rtmark_units::{Cycles, Nanoseconds};
@@ -91,11 +91,31 @@ impl<'a> Block<'a> {
         self.kernels.iter().all(|(_, _, profile)| *profile == first).then_some(first)
     }
 
-    /// Returns the name of a column: the kernel, with its version if the block has several.
-    pub fn name(&self, column: KernelColumn<'a>) -> String {
-        let several = self.kernels.iter().filter(|other| other.0 == column.0).count() > 1;
-        let kernel = written(column.0.as_str());
-        if several { format!("{kernel} {}", one_line(column.1)) } else { kernel.to_owned() }
+    /// Returns the name of a column: the kernel, with its version and its profile where the block has several
+    /// of them.
+    pub fn name(&self, column: KernelColumn<'_>) -> String {
+        self.distinguished(written(column.0.as_str()), column)
+    }
+
+    /// Returns the name of a curve's column, as [`name`](Self::name) but with the kernel's id.
+    pub fn name_of_curve(&self, curve: &Curve) -> String {
+        let key = &curve.key;
+        self.distinguished(key.kernel.as_str(), (&key.kernel, &key.version, &key.profile))
+    }
+
+    fn distinguished(&self, kernel: &str, column: KernelColumn<'_>) -> String {
+        let (id, version, profile) = column;
+        let same_kernel = || self.kernels.iter().filter(|other| other.0 == id);
+        let mut name = kernel.to_owned();
+        for (several, part) in [
+            (same_kernel().any(|other| other.1 != version), version),
+            (same_kernel().any(|other| other.2 != profile), profile),
+        ] {
+            if several {
+                name = format!("{name} {}", one_line(part));
+            }
+        }
+        name
     }
 
     /// Returns a kernel's answer to a scenario; none if it was not asked.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, DEFAULT_PROFILE, Series, Statistics};
+use rtmark_model::{Answer, Backend, DEFAULT_PROFILE, Series, Statistics};
 use serde_json::{Map, Value, json};
 
 use crate::notes::one_line;
@@ -15,6 +15,9 @@ fn figures(answers: &[Answer]) -> impl Iterator<Item = (String, &Series, Statist
         let mut name = format!("{}/{}/{}", key.soc, key.kernel, key.scenario);
         if key.profile != DEFAULT_PROFILE {
             let _ = write!(name, "/{}", key.profile);
+        }
+        if key.backend != Backend::Sim {
+            let _ = write!(name, "/{}", key.backend);
         }
         Some((one_line(&name), series, series.statistics()?))
     })

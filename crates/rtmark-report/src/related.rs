@@ -148,7 +148,8 @@ impl<'a> RelatedFigures<'a> {
         let about = "Published and imported figures with the span of one of our scenarios, on the \
                      same core, but with another compiler and other settings, and mostly on another \
                      chip. Ratios compare cycles with our figure of the same kernel if there is one, \
-                     otherwise with the floor\u{2019}s.";
+                     otherwise with the floor\u{2019}s; where there are several, with the smallest and the largest ratio, those on \
+                     the same chip first.";
         let mut sheet = Sheet::new("others", "Figures of others beside ours", about);
         let texts = ["scenario", "kernel", "chip", "core", "clock", "statistic"].map(Column::text);
         let numbers = ["cycles", "time", "ratio"].map(Column::number);
@@ -215,7 +216,7 @@ pub fn related(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width:
             let note =
                 describe_figure.note.as_ref().map(|note| format!("[{}]", notes.number(note)));
             let line = format!(
-                "  {:<22} {:<24} {:<13} {:>8} {:>6} {:>8} {:>8} {:>11} {}",
+                "  {:<22} {:<24} {:<13} {:>8} {:>6} {:>8} {:>8} {:>18} {}",
                 short(&describe_figure.kernel, 22),
                 short(&describe_figure.soc, 24),
                 short(&describe_figure.core, 13),
@@ -262,7 +263,15 @@ fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> 
             .collect();
         all.extend(here.iter().filter_map(|series| {
             let (statistic, value) = figure(series)?;
-            Some(describe_figure(series, &statistic, value))
+            let mut described = describe_figure(series, &statistic, value);
+            let profile = &series.key.profile;
+            let several = here.iter().any(|other| {
+                other.key.kernel == series.key.kernel && other.key.profile != *profile
+            });
+            if several {
+                described.kernel = format!("{} {}", described.kernel, one_line(profile));
+            }
+            Some(described)
         }));
         let of_core = theirs.iter().filter(|(series, _)| family(&series.provenance.core) == core);
         all.extend(of_core.filter_map(|(series, times)| {
@@ -290,18 +299,27 @@ fn describe_figure(series: &Series, statistic: &str, value: f64) -> RelatedFigur
     }
 }
 
+/// Returns the ratio to our figure of the same kernel, or else to the floor's; the smallest and the largest
+/// ratio, if there are several figures, on other chips or in other builds, and none is on the same chip.
 fn ratio(series: &Series, value: f64, ours: &[&Series]) -> String {
     let Some(theirs) = cycles(series, value) else { return String::new() };
-    let of = |kernel: &str| {
-        let found = ours.iter().find(|o| o.key.kernel.as_str() == kernel)?;
-        let (_, value) = figure(found)?;
-        let says = kernel != FLOOR || found.no_multiple.is_none();
-        cycles(found, value).filter(|cycles| says && *cycles > 0.0).map(|cycles| theirs / cycles)
+    let of = |kernel: &str, word: &str| {
+        let of_kernel = ours.iter().filter(|o| o.key.kernel.as_str() == kernel);
+        let of_kernel = of_kernel.filter(|o| kernel != FLOOR || o.no_multiple.is_none());
+        let (same, others): (Vec<&Series>, Vec<&Series>) =
+            of_kernel.copied().partition(|o| o.key.soc == series.key.soc);
+        let ratio = |found: &Series| {
+            let (_, value) = figure(found)?;
+            cycles(found, value).filter(|cycles| *cycles > 0.0).map(|cycles| theirs / cycles)
+        };
+        let ratios = |of: &[&Series]| of.iter().copied().filter_map(ratio).collect::<Vec<_>>();
+        let mut ratios = Some(ratios(&same)).filter(|of| !of.is_empty()).unwrap_or(ratios(&others));
+        ratios.sort_by(f64::total_cmp);
+        let [least, most] = [ratios.first()?, ratios.last()?].map(|ratio| multiple(*ratio));
+        let several = if least == most { String::new() } else { format!("{least}..") };
+        Some(format!("{several}{most} {word}"))
     };
-    if let Some(ratio) = of(series.key.kernel.as_str()) {
-        return format!("{} ours", multiple(ratio));
-    }
-    of(FLOOR).map(|ratio| format!("{} floor", multiple(ratio))).unwrap_or_default()
+    of(series.key.kernel.as_str(), "ours").or_else(|| of(FLOOR, "floor")).unwrap_or_default()
 }
 
 /// Describes where a figure comes from, and what differs although the span is equal.

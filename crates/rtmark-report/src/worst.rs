@@ -1,8 +1,10 @@
 //! Reads results of `rtmark worst --format json` in their published form
 //! (`docs/schema/worst.schema.json`), as far as a report shows them.
 
-use rtmark_model::{Place, visible};
+use rtmark_model::{Backend, Place, Series, visible};
 use serde::Deserialize;
+
+use crate::matrix::Block;
 
 /// The supported schema version.
 const SCHEMA_VERSION: u32 = 1;
@@ -119,9 +121,28 @@ impl Worst {
         format!("{of} on {}", self.soc)
     }
 
-    /// Tells whether it is about a scenario on a soc, in whichever build.
-    pub(crate) fn is_about(&self, soc: &str, scenario: &str) -> bool {
-        self.soc == soc && self.scenario.as_deref() == Some(scenario)
+    /// Tells whether one of these figures is from the image that was searched, or none is of its group: the
+    /// mixed load itself is no scenario with a figure.
+    pub(crate) fn is_of_the_firmware_of<'a>(
+        &self,
+        series: impl Iterator<Item = &'a Series>,
+    ) -> bool {
+        let group = |scenario: &str| scenario.split('.').next().map(str::to_owned);
+        let of_it = series.filter(|series| {
+            Some(series.key.kernel.as_str()) == self.kernel.as_deref()
+                && series.key.soc == self.soc
+                && self.scenario.as_deref().and_then(group) == group(series.key.scenario.as_str())
+        });
+        let mut series = of_it.peekable();
+        series.peek().is_none() || series.any(|series| series.is_of_image(&self.elf_sha256))
+    }
+
+    /// Tells whether it belongs to the figures of a block: the simulator's, on the same soc, from the same
+    /// firmware.
+    pub(crate) fn is_of_block(&self, block: &Block<'_>) -> bool {
+        block.backend == Backend::Sim
+            && block.soc == self.soc
+            && self.is_of_the_firmware_of(block.series())
     }
 
     /// Returns how long the handler was kept waiting, if that was searched.

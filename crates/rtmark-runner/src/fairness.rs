@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rtmark_firmware::{Kernel, Variant, VariantError};
+use rtmark_firmware::{Kernel, SettingChanges, Variant, VariantError};
 use rtmark_model::{
     AbsentValue, Answer, Catalogue, Effect, IdError, KernelId, Scenario, ScenarioId, Setting,
     Settings, Unequal, differences, setting_info,
@@ -61,6 +61,34 @@ pub struct Trial {
     pub value: Setting,
     /// The firmware built that way.
     pub unit: Unit,
+    /// What that firmware is compared with, if it is not the subject itself.
+    pub base: Option<Base>,
+}
+
+/// What a trial is compared with if its value requires further settings to differ from the subject's.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// These settings.
+    pub with: Settings,
+    /// The subject's firmware built with them.
+    pub unit: Unit,
+}
+
+/// Returns the firmware that carrying out these trials takes.
+pub fn firmware(trials: &[Trial]) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    for trial in trials {
+        for unit in [Some(&trial.unit), trial.base.as_ref().map(|base| &base.unit)] {
+            let Some(unit) = unit else { continue };
+            let known = |other: &Unit| {
+                other.kernel.manifest.id == unit.kernel.manifest.id && other.variant == unit.variant
+            };
+            if !units.iter().any(known) {
+                units.push(unit.clone());
+            }
+        }
+    }
+    units
 }
 
 /// Plans the subjects' firmware with these scenarios of a catalogue.
@@ -118,14 +146,51 @@ pub fn trials(units: &[Unit], found: &[&Settings]) -> Vec<Trial> {
                 Some(wanted) => Some(*value) == wanted.as_ref() && wanted != &has,
             };
             for value in values.iter().filter(differs) {
-                let variant = unit.variant.clone().with(id, value.clone());
-                let scenarios = unit.scenarios.iter().map(|(scenario, _)| scenario);
-                let unit = Unit::new(&unit.kernel, &unit.platform, &variant, scenarios);
-                trials.push(Trial { subject, setting: id.clone(), value: value.clone(), unit });
+                let (variant, with) = switched(unit, id, value);
+                let built = |variant: &Variant| {
+                    let scenarios = unit.scenarios.iter().map(|(scenario, _)| scenario);
+                    Unit::new(&unit.kernel, &unit.platform, variant, scenarios)
+                };
+                let base = (!with.is_empty()).then(|| {
+                    let changed = with.iter().fold(unit.variant.clone(), |variant, (id, value)| {
+                        variant.with(id, value.clone())
+                    });
+                    Base { unit: built(&changed), with }
+                });
+                let (setting, value, unit) = (id.clone(), value.clone(), built(&variant));
+                trials.push(Trial { subject, setting, value, unit, base });
             }
         }
     }
     trials
+}
+
+/// Returns a unit's variant with another value of a setting, and the further settings that differ with it,
+/// because they cannot remain as they are.
+fn switched(unit: &Unit, id: &str, value: &Setting) -> (Variant, Settings) {
+    let (manifest, core) = (&unit.kernel.manifest, unit.platform.core());
+    let variant = unit.variant.clone().with(id, value.clone());
+    let (Ok(before), Ok(after)) = (unit.variant.of(manifest, core), variant.of(manifest, core))
+    else {
+        return (variant, Settings::new());
+    };
+    let of = |changes: &SettingChanges, id: &str| {
+        changes.get(id).or_else(|| manifest.default_of(id)).cloned()
+    };
+    let others = manifest.switches.keys().filter(|other| *other != id);
+    let others: Vec<&String> =
+        others.filter(|other| of(&before, other) != of(&after, other)).collect();
+    let values = |changes: &SettingChanges| -> Settings {
+        let value = |id: &&String| Some(((*id).clone(), of(changes, id)?));
+        others.iter().filter_map(value).collect()
+    };
+    let kept = values(&before)
+        .into_iter()
+        .fold(variant.clone(), |variant, (id, value)| variant.with(&id, value));
+    if kept.of(manifest, core).is_ok() {
+        return (kept, Settings::new());
+    }
+    (variant, values(&after))
 }
 
 /// Returns a value in the form that `kernel.toml` offers: a compiler without its version, an
@@ -151,30 +216,46 @@ pub fn effects(
     for trial in trials {
         let Some(unit) = units.get(trial.subject) else { continue };
         for (scenario, _) in &unit.scenarios {
-            let Some(Ok(before)) = typical(before, unit, &scenario.id) else { continue };
-            let (after, problem) = match typical(after, &trial.unit, &scenario.id) {
-                Some(Ok(after)) => (Some(after), None),
-                Some(Err(problem)) => (None, Some(problem)),
+            let id = &scenario.id;
+            let before = match &trial.base {
+                None => typical(before, unit, id),
+                Some(base) => typical(after, &base.unit, id),
+            };
+            let Some(Ok((before, layouts_before))) = before else { continue };
+            let (after, problem, layouts_after) = match typical(after, &trial.unit, id) {
+                Some(Ok((after, layouts))) => (Some(after), None, layouts),
+                Some(Err(problem)) => (None, Some(problem), layouts_before),
                 None => continue,
             };
+            let layouts = (layouts_before, layouts_after);
             effects.push(Effect {
                 subject: format!("{}:{}", unit.kernel.manifest.id, unit.variant),
                 setting: trial.setting.clone(),
                 value: trial.value.clone(),
-                scenario: scenario.id.to_string(),
+                scenario: id.to_string(),
+                both_with: trial.base.as_ref().map(|base| base.with.clone()).unwrap_or_default(),
                 before,
                 after,
                 problem,
+                layouts: (layouts.0 != layouts.1).then_some(layouts),
             });
         }
     }
     effects
 }
 
-fn typical(answers: &[Answer], unit: &Unit, scenario: &ScenarioId) -> Option<Result<u64, String>> {
+/// Returns a unit's typical sample, and in how many layouts it was measured.
+fn typical(
+    answers: &[Answer],
+    unit: &Unit,
+    scenario: &ScenarioId,
+) -> Option<Result<(u64, u32), String>> {
     let answer = of(answers, unit).find(|answer| answer.key().scenario == *scenario)?;
     match answer {
-        Answer::Measured(series) => Some(Ok(series.statistics()?.typical())),
+        Answer::Measured(series) => {
+            let layouts = u32::try_from(series.placements.len()).unwrap_or(u32::MAX).max(1);
+            Some(Ok((series.statistics()?.typical(), layouts)))
+        }
         Answer::NotApplicable { reason, .. } => Some(Err(reason.clone())),
         Answer::Failed { failure, .. } => {
             let telling = |line: &&str| line.contains("overflowed by") || line.contains("error");
@@ -190,6 +271,7 @@ mod tests {
     use crate::socs;
     use rtmark_firmware::Manifest;
     use rtmark_model::{Catalogue, UnequalKind};
+    use serde_json::json;
 
     fn kernel(id: &str, switches: &str) -> Kernel {
         let text = format!(
@@ -206,6 +288,68 @@ mod tests {
 
     fn text(value: &str) -> Setting {
         Setting::Text(value.into())
+    }
+
+    /// clang comes without link-time optimisation: its trial is compared with GCC without that.
+    #[test]
+    fn one_setting_at_a_time_is_compared() {
+        let soc = Platform::from(socs::find("stm32c031").expect("built in"));
+        let catalogue = Catalogue::builtin().expect("good");
+        let scenarios: Vec<_> = catalogue.scenarios().iter().take(1).collect();
+        let kernel = kernel("one", "compiler = ['gcc', 'clang']\nlto = [false, true]");
+        let units = |subject: &str| {
+            let subject: Subject = subject.parse().expect("good");
+            plan(&catalogue, &[(&kernel, &subject)], &soc, &scenarios).units
+        };
+        let tried = |units: &[Unit], lto: bool, compiler: &str| {
+            let settings: Settings = [("lto", Setting::Switch(lto)), ("compiler", text(compiler))]
+                .map(|(id, value)| (id.to_owned(), value))
+                .into();
+            trials(units, &[&settings])
+        };
+        let product = units("one:product");
+        let found = tried(&product, true, "gcc 12.2.1");
+        let [clang, no_lto] = found.as_slice() else { panic!("two: {found:?}") };
+        assert_eq!(clang.unit.variant.to_string(), "product+compiler=clang");
+        let base = clang.base.as_ref().expect("not the subject");
+        assert_eq!(base.unit.variant.to_string(), "product+lto=off");
+        assert_eq!(base.with, [("lto".to_owned(), Setting::Switch(false))].into());
+        assert!(no_lto.base.is_none(), "one setting: {no_lto:?}");
+        // Both are built, the second of them only once.
+        let built: Vec<_> = firmware(&found).iter().map(|unit| unit.variant.to_string()).collect();
+        assert_eq!(built, ["product+compiler=clang", "product+lto=off"]);
+        // The other way, link-time optimisation stays off.
+        let found = tried(&units("one:product+compiler=clang"), false, "clang 14.0.6");
+        let gcc = found.iter().find(|trial| trial.setting == "compiler").expect("tried");
+        assert_eq!(gcc.unit.variant.to_string(), "product+compiler=gcc+lto=off");
+        assert!(gcc.base.is_none());
+        let lto = found.iter().find(|trial| trial.setting == "lto").expect("tried");
+        assert!(lto.unit.variant.of(&kernel.manifest, "cortex-m0plus").is_err(), "not possible");
+
+        // The figures are those of the pair.
+        let figures = |unit: &Unit, samples: u64, layouts: u32| {
+            let placed = |layout| json!({"layout": layout, "elf_sha256": "", "samples": [{"value": samples}]});
+            let series = json!({
+                "key": {"soc": "stm32c031", "kernel": "one", "version": "1", "backend": "sim",
+                        "profile": unit.variant.to_string(), "scenario": scenarios[0].id},
+                "basis": "cycles",
+                "span": {"from": "x", "to": "y", "switches": 1, "overhead": "none",
+                         "ticks": 0, "interrupts": 0},
+                "clock": 48_000_000,
+                "readings": {"exact": [{"value": samples, "times": 3}]},
+                "placements": (0..layouts).filter(|_| layouts > 1).map(placed).collect::<Vec<_>>(),
+                "provenance": {"rtmark": "0", "soc_sha256": "", "core": "c", "settings": {}},
+            });
+            Answer::Measured(serde_json::from_value(series).expect("a series"))
+        };
+        let before = [figures(&product[0], 100, 9)];
+        let after = [figures(&clang.unit, 130, 1), figures(&base.unit, 120, 9)];
+        let found = tried(&product, true, "gcc 12.2.1");
+        let effects = effects(&product, &before, &found, &after);
+        let of = |at: usize| (effects[at].before, effects[at].after, effects[at].layouts);
+        assert_eq!(of(0), (120, Some(130), Some((9, 1))));
+        assert_eq!(of(1), (100, Some(120), None));
+        assert!(effects[0].both_with == base.with && effects[1].both_with.is_empty());
     }
 
     #[test]

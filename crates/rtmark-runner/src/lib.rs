@@ -62,5 +62,5 @@ pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};
 pub use run_limit::RunLimit;
-pub use same::{CodeChange, CodeDifference};
+pub use same::{Build, CodeChange, CodeDifference};
 pub use suite::{Explanation, Footprint, Suite};

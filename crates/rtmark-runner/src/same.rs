@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rtmark_firmware::code::Code;
+use rtmark_firmware::code::{Code, CodeError, Differences};
 use rtmark_firmware::probes::Kind;
 use rtmark_firmware::select;
 use rtmark_model::Scenario;
@@ -25,31 +25,46 @@ pub enum CodeDifference {
     Unclear,
 }
 
+/// One of two builds that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// The one before the change.
+    Earlier,
+    /// The one after it.
+    Later,
+}
+
 /// The code of an image that differs from an earlier build.
 #[derive(Clone, Debug)]
 pub struct CodeChange {
     before: Code,
     after: Code,
-    functions: BTreeSet<String>,
-    /// Functions with words that may be addresses which moved, or numbers which were changed.
-    unclear: BTreeSet<String>,
+    functions: Differences,
+    same_data: bool,
 }
 
 impl CodeChange {
-    /// Compares two builds, given as ELF files; returns `None` if one of them cannot be read.
-    pub fn between(before: &[u8], after: &[u8]) -> Option<Self> {
-        let (before, after) = (Code::of(before)?, Code::of(after)?);
-        let (functions, unclear) = (before.changed(&after), before.unclear(&after));
-        Some(Self { before, after, functions, unclear })
+    /// Compares two builds, given as ELF files.
+    ///
+    /// # Errors
+    /// When the code of one of them cannot be compared: [`Build`] says which.
+    pub fn between(before: &[u8], after: &[u8]) -> Result<Self, (Build, CodeError)> {
+        let before = Code::of(before).map_err(|error| (Build::Earlier, error))?;
+        let after = Code::of(after).map_err(|error| (Build::Later, error))?;
+        let (functions, same_data) = (before.differences(&after), before.same_data(&after));
+        Ok(Self { before, after, functions, same_data })
     }
 
     /// Tells whether constants and initial values are unchanged, as far as words that may be addresses show.
     pub fn same_data(&self) -> bool {
-        self.before.same_data(&self.after)
+        self.same_data
     }
 
     /// Returns the functions that differ in this way and of which the spans of a scenario execute something,
-    /// in either build; `None` if that cannot be determined.
+    /// in either build.
+    ///
+    /// # Errors
+    /// When one of the builds cannot be run so: which, and why.
     pub fn in_spans(
         &self,
         difference: CodeDifference,
@@ -57,21 +72,23 @@ impl CodeChange {
         soc: &Soc,
         scenario: &Scenario,
         budget: Cycles,
-    ) -> Option<BTreeSet<String>> {
+    ) -> Result<BTreeSet<String>, (Build, String)> {
         let functions = match difference {
-            CodeDifference::Changed => &self.functions,
-            CodeDifference::Unclear => &self.unclear,
+            CodeDifference::Changed => &self.functions.changed,
+            CodeDifference::Unclear => &self.functions.unclear,
         };
         if functions.is_empty() {
-            return Some(BTreeSet::new());
+            return Ok(BTreeSet::new());
         }
-        let was = executed(&self.before, functions, before, soc, scenario, budget)?;
-        let is = executed(&self.after, functions, after, soc, scenario, budget)?;
-        Some(was.into_iter().chain(is).collect())
+        let was = executed(&self.before, functions, before, soc, scenario, budget);
+        let was = was.map_err(|error| (Build::Earlier, error))?;
+        let is = executed(&self.after, functions, after, soc, scenario, budget);
+        let is = is.map_err(|error| (Build::Later, error))?;
+        Ok(was.into_iter().chain(is).collect())
     }
 }
 
-/// Returns those of some functions that the spans execute.
+/// Returns those of some functions that the spans execute, or why the run cannot be repeated.
 fn executed(
     code: &Code,
     functions: &BTreeSet<String>,
@@ -79,11 +96,11 @@ fn executed(
     soc: &Soc,
     scenario: &Scenario,
     budget: Cycles,
-) -> Option<BTreeSet<String>> {
-    let mut session = Session::new(soc, &probed.image).ok()?;
+) -> Result<BTreeSet<String>, String> {
+    let mut session = Session::new(soc, &probed.image).map_err(|error| error.to_string())?;
     let machine = &mut session.machine;
     let id = scenario.held_back.as_ref().map_or(&scenario.id, |held_back| &held_back.program);
-    select(machine, &probed.image, &probed.records, id).ok()?;
+    select(machine, &probed.image, &probed.records, id).map_err(|error| error.to_string())?;
     let mut inside = false;
     // Edges first: the first instruction of a span is inside it, and the instruction at its end is not.
     let mut edges: HashMap<WatchId, Edge> = HashMap::new();
@@ -117,8 +134,8 @@ fn executed(
         let all = found.len() == functions.len();
         match ending {
             Ending::Limit if session.machine.cycles() < budget && !all => {}
-            Ending::Internal(_) => return None,
-            _ => return Some(found),
+            Ending::Internal(error) => return Err(error.to_string()),
+            _ => return Ok(found),
         }
     }
 }

@@ -51,6 +51,8 @@ pub enum CorpusError {
     File { path: PathBuf, source: std::io::Error },
     #[error("{path}, line {line}: {source}")]
     Line { path: PathBuf, line: usize, source: serde_json::Error },
+    #[error("{path}, line {line}: {source}")]
+    Sweep { path: PathBuf, line: usize, source: crate::exceptions::MalformedSweep },
     #[error("{path}, line {line}: a setting that is not known; teach settings.rs about it")]
     Setting { path: PathBuf, line: usize },
     #[error(

@@ -18,8 +18,10 @@ use rayon::prelude::*;
 use rtmark_sim::Soc;
 
 use self::replay::PreparedRun;
-use self::row::{ExceptionRow, ExceptionTest};
+pub use self::row::MalformedSweep;
+use self::row::{ExceptionRow, ExceptionTest, Moment};
 use crate::Failure;
+use crate::corpus::CorpusError;
 
 /// The argument that requests this score alone.
 pub const WORD: &str = "exceptions";
@@ -121,9 +123,9 @@ fn placement(row: &ExceptionRow) -> String {
     format!("{} {}/{handler}{buffer}", row.kind.name(), row.code)
 }
 
-fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
+fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Result<Vec<Value>, MalformedSweep> {
     if row.kind == ExceptionTest::Sweep {
-        return values_of_sweep(prepared, row);
+        return Ok(values_of_sweep(prepared, row, &row.moments()?));
     }
     let shown = replay::run(prepared, row);
     let mut values: Vec<_> = row
@@ -154,13 +156,13 @@ fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
         let (what, counter) = (format!("SysTick in r{register}"), "SysTick".to_owned());
         values.push(Value { what, counter, chip: chip.into(), model });
     }
-    values
+    Ok(values)
 }
 
-fn values_of_sweep(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
+fn values_of_sweep(prepared: &PreparedRun, row: &ExceptionRow, moments: &[Moment]) -> Vec<Value> {
     let mut values = Vec::new();
-    for moment in row.moments().unwrap_or_default() {
-        let shown = replay::run_moment(prepared, row, &moment);
+    for moment in moments {
+        let shown = replay::run_moment(prepared, row, moment);
         let difference = |from: &str, to: &str, counter| {
             shown.as_ref().and_then(|shown| shown.difference(from, to, counter))
         };
@@ -183,9 +185,18 @@ fn values_of_sweep(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
 
 /// Returns the rows with their values, in the file's order.
 fn compare(folder: &Path) -> Result<Vec<(ExceptionRow, Vec<Value>)>, Failure> {
-    let rows: Vec<ExceptionRow> = crate::corpus::read(&folder.join(FILE))?;
+    let path = folder.join(FILE);
+    let rows: Vec<ExceptionRow> = crate::corpus::read(&path)?;
     let prepared = PreparedRun::of(&Soc::from_toml(SOC)?)?;
-    let values: Vec<_> = rows.par_iter().map(|row| values(&prepared, row)).collect();
+    // Each line is a row.
+    let values = rows.par_iter().enumerate().map(|(at, row)| {
+        values(&prepared, row).map_err(|source| CorpusError::Sweep {
+            path: path.clone(),
+            line: at + 1,
+            source,
+        })
+    });
+    let values = values.collect::<Result<Vec<_>, _>>()?;
     Ok(rows.into_iter().zip(values).collect())
 }
 
@@ -247,6 +258,50 @@ pub fn missed(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The error for a file of these lines.
+    fn refusal(lines: &str) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = std::fs::File::create(folder.path().join(FILE)).expect("made");
+        let options = lzma_rust2::XzOptions::default();
+        let mut file = lzma_rust2::XzWriter::new(file, options).expect("a writer");
+        file.write_all(lines.as_bytes()).expect("written");
+        file.finish().expect("written");
+        compare(folder.path()).expect_err("malformed").to_string()
+    }
+
+    #[test]
+    fn malformed_sweeps_are_errors_with_file_and_line() {
+        let row = |kind: &str, columns: &str, moments: &str| {
+            format!(
+                "{{\"kind\": \"{kind}\", \"test\": \"t\", \"run\": 1, \"cause\": \"SysTick\", \
+                 \"code\": \"SRAM\", \"line_buffer\": false, \"counter\": \"CYCCNT\", \"regs\": \"\", \
+                 \"columns\": {columns}, \"moments\": {moments}}}\n"
+            )
+        };
+        let columns = r#"["reload", "address", "next", "from", "cycles", "cpicnt"]"#;
+        let good = r#"[1, "20000000", 1, 0, 12, null]"#;
+        let cases = [
+            ("[]".to_owned(), "a sweep without moments"),
+            (
+                format!("[{good}, [1, \"2000000g\", 1, 0, 12, 3]]"),
+                "moment 2 of the sweep has no `address`",
+            ),
+            (r#"[[1, "20000000", 1, 0]]"#.to_owned(), "moment 1 of the sweep has no `cycles`"),
+            (
+                r#"[[1, "20000000", 1, 0, 12, "x"]]"#.to_owned(),
+                "moment 1 of the sweep has no `cpicnt`",
+            ),
+            (
+                r#"[[4294967296, "20000000", 1, 0, 12, 3]]"#.to_owned(),
+                "moment 1 of the sweep has no `reload`",
+            ),
+        ];
+        for (moments, reason) in cases {
+            let error = refusal(&(row("single", "[]", "[]") + &row("sweep", columns, &moments)));
+            assert!(error.contains(&format!("{FILE}, line 2: {reason}")), "{error}");
+        }
+    }
 
     #[test]
     fn exception_rows_are_as_exact_as_required() {

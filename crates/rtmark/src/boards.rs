@@ -130,6 +130,14 @@ impl BoardFlags {
         self.record.is_some()
     }
 
+    /// Returns a note on what is not checked of the firmware on a board.
+    pub fn unchecked(&self) -> Option<&'static str> {
+        (self.port.is_some() && self.load.is_none()).then_some(
+            "without --load, the firmware on the board is recognised by its probes' addresses only; a build with \
+             the same addresses but other code would go unnoticed",
+        )
+    }
+
     /// Prepares access to a board, by serial port or debug probe.
     pub fn bench(&self, file: BoardFile) -> Result<Bench, CliError> {
         let silence = Duration::from_secs(self.timeout);

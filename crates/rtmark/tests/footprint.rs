@@ -119,6 +119,43 @@ fn stack_use_matches_the_memory_written() {
     }
 }
 
+/// Of a run that fails, nobody knows what it would have used: it has no entry, the others keep theirs.
+#[test]
+fn a_scenario_that_fails_has_no_footprint() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    let ours = folder.home.path().join("ours");
+    std::fs::create_dir(&ours).expect("made");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own");
+    for entry in std::fs::read_dir(guide.join("c")).expect("the guide's kernel").flatten() {
+        std::fs::copy(entry.path(), ours.join(entry.file_name())).expect("copied");
+    }
+    std::fs::copy(guide.join("scenarios.toml"), ours.join("scenarios.toml")).expect("copied");
+    let run = |expected: &str| {
+        let source = std::fs::read_to_string(guide.join("c/filter.c")).expect("readable");
+        let changed = source.replace("middle, 18u", expected);
+        std::fs::write(ours.join("filter.c"), changed).expect("writable");
+        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(["footprint", "--own", "ours", "-k", "ourloop", "--soc", "stm32c031", "-s"])
+            .args(["filter.median", "notify.give.immediate", "--format", "json"])
+            .current_dir(folder.home.path())
+            .env("RTMARK_STORE", folder.home.path().join("store.sqlite"))
+            .env("RTMARK_BUILD", build())
+            .env_remove("RTMARK_FIRMWARE")
+            .output()
+            .expect("rtmark runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let document: Value = serde_json::from_slice(&output.stdout).expect(&stderr);
+        let footprints = document["footprints"].as_array().expect("footprints").iter();
+        let scenario = |entry: &Value| entry["key"]["scenario"].as_str().map(str::to_owned);
+        (output.status.code(), footprints.filter_map(scenario).collect::<Vec<_>>(), stderr)
+    };
+    let (code, scenarios, stderr) = run("middle, 18u");
+    assert_eq!((code, scenarios.len()), (Some(0), 2), "{stderr}");
+    let (code, scenarios, stderr) = run("middle, 19u");
+    assert_eq!(scenarios, ["notify.give.immediate"], "{stderr}");
+    assert!(code == Some(11) && stderr.contains("median is 18, expected 19"), "{code:?}: {stderr}");
+}
+
 /// A kernel starts its first task by a return on a Hazard3 and a Cortex-R5, and by an exception on a
 /// Cortex-M: nobody has called it.
 #[test]

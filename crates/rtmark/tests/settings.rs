@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use rtmark_firmware::probes::{self, Record};
-use rtmark_firmware::{Builder, BuiltImage, Tree, Variant};
+use rtmark_firmware::probes::{self, Kind, Record};
+use rtmark_firmware::{Builder, BuiltImage, Target, Tree, Variant, select};
 use rtmark_model::Setting;
-use rtmark_sim::Image;
+use rtmark_sim::{Cycles, Image, Machine, Register, Stop};
 use serde_json::Value;
 
 fn builds() -> std::path::PathBuf {
@@ -21,13 +21,21 @@ fn tree() -> Tree {
 
 /// The images of a kernel for the Cortex-M0+ in a variant.
 fn images(kernel: &str, variant: &str) -> BTreeMap<String, BuiltImage> {
+    only(kernel, variant, None)
+}
+
+/// These, or only one of them: Cargo's are slow to link.
+fn only(kernel: &str, variant: &str, image: Option<&str>) -> BTreeMap<String, BuiltImage> {
     let builder = Builder::new(tree()).in_folder(&builds());
     let kernels = builder.tree().kernels().expect("readable");
     let kernel = kernels.iter().find(|k| k.manifest.id.as_str() == kernel).expect("there");
     let soc = rtmark_runner::socs::find("stm32c031").expect("built in").soc;
     let variant: Variant = variant.parse().expect("good");
     let switched = variant.of(&kernel.manifest, soc.core.name()).expect("possible");
-    builder.build(kernel, &soc, &switched).expect("it builds")
+    let mut target = Target::from(&soc);
+    let others = kernel.manifest.images.iter().filter(|other| image.is_some_and(|it| it != *other));
+    target.without = others.cloned().collect();
+    builder.build(kernel, target, &switched).expect("it builds")
 }
 
 /// An image of FreeRTOS.
@@ -124,6 +132,78 @@ fn freertos_sleeps_through_ticks_without_releases() {
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let awake = json["answers"][0]["statistics"]["steady"]["p50"].as_u64().expect("measured");
     assert!((48_000..66_000).contains(&awake), "awake for {awake} cycles of 72000");
+}
+
+/// A millisecond is no tick then, but a delay of one lasts one. The firmware checks its times by itself.
+#[test]
+fn rtic_keeps_time_by_ticks_of_ten_milliseconds() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["run", "--kernel", "rtic", "--soc", "stm32f405", "--scenario", "timer.*"])
+        .args(["--set", "tick_hz=100", "--placements", "1", "--format", "json", "-q", "--store"])
+        .arg(home.path().join("store.sqlite"))
+        .env_remove("RTMARK_FIRMWARE")
+        .env_remove("RTMARK_CATALOGUE")
+        .env("RTMARK_BUILD", builds())
+        .output()
+        .expect("rtmark runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let answers = json["answers"].as_array().expect("answers");
+    let typical = |id: &str| {
+        let answer = answers.iter().find(|answer| answer["key"]["scenario"] == id).expect(id);
+        answer["statistics"]["steady"]["p50"].as_u64().unwrap_or_else(|| panic!("{answer}"))
+    };
+    // At 168 MHz.
+    assert_eq!(typical("timer.period.10ms"), 1_680_000);
+    let delay = typical("timer.delay.1000ms");
+    assert!((168_000_000..=169_680_000).contains(&delay), "up to a tick more: {delay}");
+    assert!(typical("timer.jitter") < 10_000 && typical("timer.wake") < 10_000);
+}
+
+/// Nothing of what a program does with the time is part of asking for it: at the caller's depth of the stack, no
+/// instruction of the span stores there.
+#[test]
+fn asking_for_the_time_stores_no_result() {
+    let id = "timer.now".parse().expect("a name");
+    let soc = rtmark_runner::socs::find("stm32c031").expect("built in").soc;
+    for kernel in ["embassy", "lilos", "rtic"] {
+        let image = only(kernel, "product", Some("timer")).remove("timer").expect("built");
+        let image = Image::from_elf(&image.elf).expect("an image");
+        let records = probes::parse(image.section(probes::SECTION).expect("probes")).expect("good");
+        let of = |record: &Record| match record.kind {
+            Kind::Begin(at) if record.scenario == id => Some((at, true)),
+            Kind::End(at) if record.scenario == id => Some((at, false)),
+            _ => None,
+        };
+        let edges: BTreeMap<u32, bool> = records.iter().filter_map(of).collect();
+        let mut machine = Machine::new(&soc);
+        machine.load(&image).expect("it fits");
+        select(&mut machine, &image, &records, &id).expect("it has the scenario");
+        edges.keys().for_each(|at| machine.stop_before(*at));
+        let limit = Cycles(100_000_000);
+        let begun = machine.run(limit);
+        let Stop::Breakpoint(begin) = begun else { panic!("{kernel}: {begun:?}") };
+        assert_eq!(edges.get(&begin), Some(&true), "{kernel}");
+        edges.keys().for_each(|at| machine.remove_stop(*at));
+        let caller = machine.register(Register::Sp);
+        let mut instructions = 0;
+        loop {
+            let pc = machine.register(Register::Pc);
+            if edges.get(&pc) == Some(&false) {
+                break;
+            }
+            let half = machine.peek(pc, 2);
+            let first = u16::from_le_bytes([half[0], half[1]]);
+            // STR (immediate) with SP, T2: DDI 0419, A6.7.59.
+            let stores = first >> 11 == 0b10010 && machine.register(Register::Sp) == caller;
+            assert!(!stores, "{kernel}: {first:#06x} at {pc:#x} is part of the span");
+            machine.step(limit).expect("it executes");
+            instructions += 1;
+            assert!(instructions < 1000, "{kernel}: the span ends");
+        }
+    }
 }
 
 #[test]

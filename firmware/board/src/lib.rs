@@ -20,6 +20,7 @@ mod item;
 #[cfg(any(cortex_m, cortex_r))]
 pub mod load;
 pub mod prime;
+mod registers;
 #[cfg(target_arch = "riscv32")]
 mod riscv;
 #[cfg(any(cortex_m, cortex_r))]
@@ -38,6 +39,7 @@ pub use device::Interrupt;
 #[cfg(any(cortex_m, cortex_r))]
 pub use device::TimerInterrupt;
 pub use item::{Item, Odd};
+pub use registers::in_registers;
 #[cfg(target_arch = "riscv32")]
 pub use riscv::{Timer, TimerInterrupt};
 

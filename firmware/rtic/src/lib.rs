@@ -87,19 +87,12 @@ pub type Instant = <Mono as TimerQueueBasedMonotonic>::Instant;
 /// A time between two moments.
 pub type Duration = <Mono as TimerQueueBasedMonotonic>::Duration;
 
-/// So many milliseconds.
-#[cfg(not(feature = "nrf52840"))]
-pub fn millis(count: u32) -> Duration {
-    Duration::from_millis(count.into())
-}
-
 /// So many milliseconds, or as little more as the monotonic can tell.
-#[cfg(feature = "nrf52840")]
 pub fn millis(count: u32) -> Duration {
     Duration::from_millis_at_least(count.into())
 }
 
-/// Ends the run unless it is this moment, or less than a millisecond later.
+/// Ends the run unless it is this moment, or less than a millisecond (where a tick is longer, than a tick) later.
 pub fn expect_on_time(due: Instant) {
     let now = Mono::now();
     let on_time = now >= due && now - due < millis(1);

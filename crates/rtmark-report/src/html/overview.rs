@@ -354,9 +354,9 @@ fn cause(held: &HeldInterval) -> Markup {
     }
 }
 
-/// Shows the worst case that `rtmark worst` has found on this chip.
+/// Shows the worst case that `rtmark worst` has found on this chip, in this build.
 fn searched(view: &View<'_>, worst: &[Worst]) -> Markup {
-    let of_chip = worst.iter().filter(|worst| worst.soc == view.block.soc);
+    let of_chip = worst.iter().filter(|worst| worst.is_of_block(&view.block));
     let found = of_chip.filter_map(|worst| Some((worst, worst.handler()?)));
     let Some((worst, timed)) = found.max_by_key(|(_, timed)| timed.max) else { return html! {} };
     let place = timed.witnesses.first().map(|witness| witness.at.to_string());

@@ -333,7 +333,10 @@ fn links(
     scenario: &ScenarioId,
 ) -> Vec<(String, &'static str)> {
     let mut links = Vec::new();
-    for worst in report.worst.iter().filter(|w| w.is_about(view.block.soc, scenario.as_str())) {
+    let of_it = report.worst.iter().filter(|worst| {
+        worst.scenario.as_deref() == Some(scenario.as_str()) && worst.is_of_block(&view.block)
+    });
+    for worst in of_it {
         let Some(timed) = worst.handler() else { continue };
         let mut text = format!("Worst case: {} cycles, {}", timed.max, worst.title());
         if let Some(witness) = timed.witnesses.first() {

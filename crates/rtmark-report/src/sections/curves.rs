@@ -57,8 +57,8 @@ fn sheet(
             _ => words.order.to_owned(),
         };
         let order = format!("{order} {} {}", words.absent.unwrap_or_default(), words.marks);
-        let [kernel_cell, order, each] = [kernel.to_owned(), order, words.per_element];
-        let mut row = Row::new([kernel_cell, order, each]);
+        let name = block.name_of_curve(curve);
+        let mut row = Row::new([name.clone(), order, words.per_element]);
         row.cells[1].marked = words.grows;
         row.cells.extend(counts.iter().map(|n| {
             let point = curve.points.iter().find(|point| point.n == *n);
@@ -68,7 +68,7 @@ fn sheet(
         if !curve.points.is_empty() {
             let point = |point: &rtmark_model::CurvePoint| (f64::from(point.n), point.cost as f64);
             lines.push(Line {
-                name: kernel.to_owned(),
+                name,
                 kernel: Some(kernel.to_owned()),
                 style: Style::Line,
                 points: curve.points.iter().map(point).collect(),

@@ -94,7 +94,7 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
         worst.timing_model,
         worst.reach,
     );
-    if !is_of_the_same_firmware(report, worst) {
+    if !worst.is_of_the_firmware_of(report.answers.iter().filter_map(Answer::series)) {
         about.push_str(" The search used another build than this report\u{2019}s figures.");
     }
     let mut sheet = Sheet::new(format!("worst-{number}"), worst.title(), about);
@@ -113,19 +113,6 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
         })
         .collect();
     sheet
-}
-
-/// Tells whether the report has a figure from the image that was searched, or none of its group: the mixed
-/// load itself is no scenario with a figure.
-fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
-    let group = |scenario: &str| scenario.split('.').next().map(str::to_owned);
-    let of_it = report.answers.iter().filter_map(Answer::series).filter(|series| {
-        Some(series.key.kernel.as_str()) == worst.kernel.as_deref()
-            && series.key.soc == worst.soc
-            && worst.scenario.as_deref().and_then(group) == group(series.key.scenario.as_str())
-    });
-    let mut series = of_it.peekable();
-    series.peek().is_none() || series.any(|series| series.is_of_image(&worst.elf_sha256))
 }
 
 fn witnesses(worst: &Worst, number: usize) -> Option<Sheet> {

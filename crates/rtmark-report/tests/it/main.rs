@@ -3,6 +3,7 @@
 mod browser;
 mod findings;
 mod fixture;
+mod names;
 mod render;
 mod report;
 mod suite;

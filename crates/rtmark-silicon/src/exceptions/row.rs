@@ -138,6 +138,19 @@ pub struct Moment {
     pub lsucnt: Option<u64>,
 }
 
+/// A sweep whose moments cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedSweep {
+    #[error("a sweep without moments")]
+    Empty,
+    #[error("moment {moment} of the sweep has no `{column}` that can be read")]
+    Value {
+        /// Counted from 1.
+        moment: usize,
+        column: &'static str,
+    },
+}
+
 fn step((address, opcode, changes): &InstructionText) -> Option<PathStep> {
     let changes = changes.split_whitespace().filter_map(|change| {
         let (name, value) = change.split_once('=')?;
@@ -191,21 +204,40 @@ impl ExceptionRow {
         self.regs.split_whitespace().map(hex).collect()
     }
 
-    /// Returns the moments of a sweep, or `None` for a malformed row.
-    pub fn moments(&self) -> Option<Vec<Moment>> {
-        let at = |name: &str| self.columns.iter().position(|column| column == name);
-        let moments = self.moments.iter().map(|cells| {
-            let number = |name| cells.get(at(name)?)?.as_u64();
-            Some(Moment {
-                reload: number("reload")? as u32,
-                address: hex(cells.get(at("address")?)?.as_str()?)?,
-                next: number("next")?,
-                from: number("from")?,
-                cycles: number("cycles")?,
-                cpicnt: number("cpicnt"),
-                lsucnt: number("lsucnt"),
-            })
-        });
-        moments.collect()
+    /// Returns the moments of a sweep, at least one.
+    ///
+    /// # Errors
+    /// When the row has none, or one that lacks a value.
+    pub fn moments(&self) -> Result<Vec<Moment>, MalformedSweep> {
+        if self.moments.is_empty() {
+            return Err(MalformedSweep::Empty);
+        }
+        self.moments.iter().enumerate().map(|(at, cells)| self.moment(at, cells)).collect()
+    }
+
+    fn moment(&self, at: usize, cells: &[Value]) -> Result<Moment, MalformedSweep> {
+        let missing = |column| MalformedSweep::Value { moment: at + 1, column };
+        let cell = |column: &str| {
+            let at = self.columns.iter().position(|name| name == column)?;
+            cells.get(at)
+        };
+        let number = |column| cell(column).and_then(Value::as_u64).ok_or_else(|| missing(column));
+        // The file has no number where the counter was not read.
+        let counted = |column| match cell(column) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value.as_u64().map(Some).ok_or_else(|| missing(column)),
+        };
+        Ok(Moment {
+            reload: u32::try_from(number("reload")?).map_err(|_| missing("reload"))?,
+            address: cell("address")
+                .and_then(Value::as_str)
+                .and_then(hex)
+                .ok_or_else(|| missing("address"))?,
+            next: number("next")?,
+            from: number("from")?,
+            cycles: number("cycles")?,
+            cpicnt: counted("cpicnt")?,
+            lsucnt: counted("lsucnt")?,
+        })
     }
 }

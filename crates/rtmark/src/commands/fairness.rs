@@ -4,11 +4,11 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::Kernel;
 use rtmark_model::{FAIRNESS_VERSION, Fairness, Pattern, Settings};
 use rtmark_runner::fairness::{self, Subject};
-use rtmark_runner::{NothingSelected, Plan, Platform, nearest, socs};
+use rtmark_runner::{NothingSelected, Placements, Plan, Platform, Suite, nearest, socs};
 use rtmark_units::Cycles;
 
 use crate::cli::Verbosity;
-use crate::commands::run::{RunRecorder, command_line, show_failures, suite};
+use crate::commands::run::{PLACEMENTS, RunRecorder, command_line, show_failures, suite};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -92,7 +92,9 @@ impl Arguments {
             }
         }
 
-        let suite = suite(tree, self.max_cycles.map(Cycles));
+        // As `rtmark run` measures: its figures are those whose differences are to be explained.
+        let placements = Placements::Usually(PLACEMENTS);
+        let suite = Suite { placements, ..suite(tree, self.max_cycles.map(Cycles)) };
         refuse_without_tools(&suite.builder, &plan)?;
         let store = self.store.open(&config)?;
         let revision = suite.builder.tree().commit();
@@ -119,7 +121,7 @@ impl Arguments {
         let mut effects = Vec::new();
         if self.measure {
             let trials = fairness::trials(&plan.units, &found);
-            let units = trials.iter().map(|trial| trial.unit.clone()).collect();
+            let units = fairness::firmware(&trials);
             let after = suite.run(&Plan::of_units(units, &catalogue), &mut observer)?;
             effects = fairness::effects(&plan.units, &before, &trials, &after);
         }

@@ -64,6 +64,24 @@ fn a_call_that_was_left_by_a_jump_is_not_the_next_one() {
     assert_eq!(paid["open"], serde_json::json!([["mk_f", 2]]), "{paid}");
 }
 
+/// A call that never returns has no figure, and is said to be open.
+#[test]
+fn a_call_that_never_returns_is_listed_without_a_figure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // bl mk_f; the end, which is never reached. mk_f: b .
+    let code = [&[0xF000, 0xF806], EXIT, &[0xE7FE]].concat();
+    let elf = Elf { code: &code, second: "mk_f", second_function: Some(16), ..Elf::default() };
+    elf.write(&folder.path().join("a.elf"));
+    let api = "name = \"k\"\ncalls = [\"mk_*\"]\n";
+    std::fs::write(folder.path().join("k.toml"), api).expect("writable");
+    let arguments = ["calls", "a.elf", "--soc", "stm32c031", "--api", "k.toml", "--format", "json"];
+    let told = run_rtmark(folder.path(), &[&arguments[..], &["--max-cycles", "1000"]].concat());
+    let json: Value = serde_json::from_str(&told.stdout).expect(&told.stderr);
+    let paid = &json["runs"][0]["paid"];
+    assert_eq!(paid["called"], serde_json::json!([]), "{paid}");
+    assert_eq!(paid["open"], serde_json::json!([["mk_f", 1]]), "{paid}");
+}
+
 /// A program that masks interrupts and never lets them in again holds them back to its end.
 #[test]
 fn interrupts_that_are_masked_for_good_are_listed() {

@@ -74,6 +74,20 @@ fn invalid_debugger_requests_are_rejected_and_the_session_continues() {
     assert_eq!(ended, Some(12), "it runs on alone, out of its cycles");
 }
 
+/// A run that a debugger continues ends at its limit as well: the debugger is told, and nothing runs on.
+#[test]
+fn the_limit_of_a_run_holds_under_a_debugger() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let (mut server, _stderr, address) = serve(home.path());
+    let mut connection = connect(&address);
+    for again in [false, true] {
+        let stopped = ask(&mut connection, &packet("vCont;c"));
+        assert!(stopped.starts_with("$S18") || stopped.starts_with("$T18"), "{again}: {stopped}");
+    }
+    assert_eq!(ask(&mut connection, &packet("D")), "$OK#9a");
+    assert_eq!(server.wait().expect("it ends").code(), Some(12), "out of its cycles");
+}
+
 /// GDB's `kill` waits for the answer, and reports a lost connection without one.
 #[test]
 fn a_kill_is_answered() {

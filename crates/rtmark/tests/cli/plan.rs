@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{CommandResult, rtmark, run_rtmark};
+use crate::common::{ADD_ONE, CommandResult, EXIT, Elf, LOOP, rtmark, run_rtmark};
 use crate::run::Tree;
 
 fn plan(text: &str, more: &[&str]) -> CommandResult {
@@ -15,6 +15,26 @@ fn example() -> String {
     let result = run_rtmark(&Tree::of(&["a.one"]).path(""), &["plan", "--init"]);
     assert_eq!((result.code, result.stderr.as_str()), (0, ""), "{result:#?}");
     result.stdout
+}
+
+/// Work that is a function of one's own firmware is measured; if a call does not return, nobody knows how long it takes.
+#[test]
+fn work_of_a_function_that_never_returns_is_refused() {
+    let tree = Tree::of(&["a.one"]);
+    // bl work; the end. work: once `b .`, once `adds r0, #1; bx lr`.
+    for (body, refused) in [(LOOP, true), (ADD_ONE, false)] {
+        let code = [&[0xF000, 0xF806], EXIT, body].concat();
+        let elf = Elf { code: &code, second: "work", second_function: Some(16), ..Elf::default() };
+        elf.write(&tree.path("app.elf"));
+        let work = "work = { elf = \"app.elf\", function = \"work\" }";
+        std::fs::write(tree.path("system.toml"), example().replacen("work = \"30us\"", work, 1))
+            .expect("writable");
+        let result = run_rtmark(&tree.path(""), &["plan", "system.toml"]);
+        let said = result.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let unknown = "has not returned from its call in cycle";
+        assert_eq!(said.contains(unknown), refused, "{result:#?}");
+        assert!(!refused || result.stdout.is_empty() && result.code == 2, "{result:#?}");
+    }
 }
 
 #[test]

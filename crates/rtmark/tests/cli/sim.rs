@@ -492,6 +492,29 @@ fn applications_for_a_bootloader_start_from_their_own_vectors() {
     }
 }
 
+/// On RISC-V the program begins at the vectors that are given, not where the core begins after a reset.
+#[test]
+fn applications_for_a_bootloader_start_on_risc_v() {
+    let scratch = Scratch::new();
+    // li a0, 0x18; lui a1, 0x20; addi a1, a1, 0x26; slli zero, zero, 31; ebreak; srai zero, zero, 7; j .
+    let exit =
+        [0x0180_0513_u32, 0x0002_05B7, 0x0265_8593, 0x01F0_1013, 0x0010_0073, 0x4070_5013, 0x6F];
+    let application = [vec![0; 0x1000], exit.map(u32::to_le_bytes).concat()].concat();
+    std::fs::write(scratch.path("app.bin"), application).expect("writable");
+    for soc in ["generic-hazard3", "generic-ibex"] {
+        let sim = |vectors: &[&str]| {
+            let arguments = ["sim", "app.bin", "--soc", soc, "--base", "0x80000000"];
+            run_rtmark(&scratch.path(""), &[&arguments, vectors].concat())
+        };
+        assert_eq!(sim(&[]).code, 11, "{soc}: nothing is at its reset address");
+        let result = sim(&["--vectors", "0x80001000"]);
+        assert_eq!(result.code, 0, "{soc}: {result:#?}");
+        let unaligned = sim(&["--vectors", "0x80001002"]);
+        let said = unaligned.stderr.contains("is not a multiple of 4");
+        assert!(unaligned.code == 2 && said, "{soc}: {unaligned:#?}");
+    }
+}
+
 #[test]
 fn programs_can_handle_their_own_faults() {
     let scratch = Scratch::new();

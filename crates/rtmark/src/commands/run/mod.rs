@@ -164,7 +164,7 @@ impl Variants {
 }
 
 /// The default number of code layouts; docs/placement.md gives the measurements behind it.
-const PLACEMENTS: u32 = 9;
+pub(super) const PLACEMENTS: u32 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -318,6 +318,9 @@ impl Arguments {
             return self.show_recording(&recording, &catalogue, &config, verbosity);
         }
         let platforms = self.platforms(socs, basis)?;
+        if let Some(note) = self.board.unchecked().filter(|_| !verbosity.quiet) {
+            say(format!("note: {note}"));
+        }
         let images = self.images(basis, &platforms)?;
         let recorder = self.board.recorder()?;
         let placements = self.placements()?;
