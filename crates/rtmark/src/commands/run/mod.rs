@@ -4,7 +4,7 @@ mod part;
 mod recorder;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
@@ -13,6 +13,7 @@ use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{
     ColumnOptions, ForeignImage, Placements, Plan, Platform, Selection, Suite, machines,
 };
+use rtmark_store::Store;
 use rtmark_units::{Cycles, Share};
 
 pub use part::{RunPart, join};
@@ -298,6 +299,17 @@ fn wanted(requested: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform
     Ok(wanted)
 }
 
+/// Describes a finished run: how many answers there are, how many of them were recalled, and where they are.
+fn summary(answers: usize, recalled: usize, took: Duration, id: &str, store: &Store) -> String {
+    let recalled = match recalled {
+        0 => String::new(),
+        some => format!(" ({some} recalled; --fresh measures again)"),
+    };
+    let (count, seconds) = (output::count(answers, "answer"), took.as_secs_f64());
+    let (short, file) = (shelf::short(id), store.path().display());
+    format!("{count}{recalled} in {seconds:.1} s, stored as run {short} in {file}")
+}
+
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let began = Instant::now();
@@ -396,15 +408,7 @@ impl Arguments {
         output::data(&text)?;
         let exit = show_failures(&answers);
         if !verbosity.quiet {
-            let seconds = began.elapsed().as_secs_f64();
-            let recalled = match observer.recalled {
-                0 => String::new(),
-                some => format!(" ({some} recalled; --fresh measures again)"),
-            };
-            let file = store.path().display();
-            let count = output::count(answers.len(), "answer");
-            let short = shelf::short(&id);
-            say(format!("{count}{recalled} in {seconds:.1} s, stored as run {short} in {file}"));
+            say(summary(answers.len(), observer.recalled, began.elapsed(), &id, &store));
         }
         Ok(exit)
     }
