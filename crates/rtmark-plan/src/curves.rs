@@ -27,7 +27,7 @@ const PACES: [u64; 9] = [625, 1_250, 2_500, 5_000, 10_000, 20_000, 40_000, 80_00
 pub struct Curves {
     /// By number of tasks: the work of each task that the clock releases is divided among several.
     pub by_tasks: Vec<TasksPoint>,
-    /// By period: all periods, deadlines, distances and the tick are scaled.
+    /// By period: all periods, deadlines, distances, jitter and the tick are scaled.
     pub by_period: Vec<PeriodPoint>,
 }
 
@@ -75,7 +75,8 @@ impl Curves {
         let own = costs(set);
         let by_period = PACES.into_iter().map(|pace| PeriodPoint {
             period_percent: pace as f64 / 100.0,
-            breakdown_percent: breakdown(&set.clocked(pace), &own),
+            // The timer's unit is the chip's.
+            breakdown_percent: breakdown(&Set { granule: set.granule, ..set.clocked(pace) }, &own),
         });
         Self { by_tasks: by_tasks.collect(), by_period: by_period.collect() }
     }
@@ -135,6 +136,19 @@ mod tests {
         ];
         let interrupts = vec![Interrupt { name: "i".into(), distance: 30_000, work: 10 }];
         Set { tick: 1_000, tasks, locks: vec!["l".into()], interrupts, ..Set::default() }
+    }
+
+    /// The unit of the timer belongs to the chip: it stays a microsecond whatever the periods. At one sixteenth, a
+    /// period of 100 us is 6.25 us, for which an alarm may be a whole unit late: 168 of 1050 cycles.
+    #[test]
+    fn other_periods_do_not_change_the_timer() {
+        let tasks = vec![Task::new("a", 1, 1_680, 16_800)];
+        let set = Set { tick: 16_800, granule: 168.into(), tasks, ..Set::default() };
+        let model = Model::of("rtic").expect("known");
+        let curves = Curves::of(&set, &model, 64, &|_| Costs::zero());
+        let breakdown = |at: usize| curves.by_period[at].breakdown_percent.expect("bounded");
+        assert!((breakdown(0) - 84.0).abs() < 0.2, "{}", breakdown(0));
+        assert!((breakdown(8) - 100.0).abs() < 0.2, "{}", breakdown(8));
     }
 
     #[test]

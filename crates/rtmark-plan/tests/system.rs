@@ -303,6 +303,10 @@ fn whole_ticks_stay_whole_ticks_at_a_slower_clock() {
     // What is no whole number of ticks at the soc's own clock is none at another one.
     let between = text.replace("10_000", "9_990");
     assert_eq!(at_clock(&between, 25).tasks[0].period, 1_486);
+    // Without a tick in the file, it is a millisecond at each clock.
+    let text = IN_CYCLES.replace("tick = 16_800\n", "").replace("168_000", "\"11ms\"");
+    let set = at_clock(&text, 44);
+    assert_eq!((set.tick, set.tasks[0].period), (44_000, 484_000));
     // A tick of 62.5 us is 1562.5 cycles.
     let text =
         IN_CYCLES.replace("tick = 16_800", "tick = \"62.5us\"").replace("168_000", "\"1ms\"");

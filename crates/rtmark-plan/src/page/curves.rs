@@ -68,8 +68,8 @@ pub(super) fn breakdown(plans: &[KernelPlan]) -> Markup {
         p.aside { "The work of each task that the clock releases, divided among several." }
         (picture("Breakdown by period", "periods", &periods, &by_period))
         p.aside {
-            "Periods, deadlines, distances and the tick, in percent of what the file states: at \
-             50 %, the same work comes twice as often."
+            "Periods, deadlines, distances, jitter and the tick, in percent of what the file states: \
+             at 50 %, the same work comes twice as often."
         }
     }
 }
