@@ -181,12 +181,16 @@ fn asking_for_the_time_stores_no_result() {
         let mut machine = Machine::new(&soc);
         machine.load(&image).expect("it fits");
         select(&mut machine, &image, &records, &id).expect("it has the scenario");
-        edges.keys().for_each(|at| machine.stop_before(*at));
+        for at in edges.keys() {
+            machine.stop_before(*at);
+        }
         let limit = Cycles(100_000_000);
         let begun = machine.run(limit);
         let Stop::Breakpoint(begin) = begun else { panic!("{kernel}: {begun:?}") };
         assert_eq!(edges.get(&begin), Some(&true), "{kernel}");
-        edges.keys().for_each(|at| machine.remove_stop(*at));
+        for at in edges.keys() {
+            machine.remove_stop(*at);
+        }
         let caller = machine.register(Register::Sp);
         let mut instructions = 0;
         loop {
