@@ -195,6 +195,12 @@ impl Run<'_> {
     }
 }
 
+/// Tells whether a row's program loads this register. Where it does not, the row's value of it is a placeholder.
+pub fn loads(row: &ExceptionRow, register: u8) -> bool {
+    let thread = row.thread().unwrap_or_default();
+    thread.iter().any(|step| loaded_register(&step.bytes) == Some(register))
+}
+
 /// Returns the destination register of a single-word load.
 fn loaded_register(bytes: &[u8]) -> Option<u8> {
     let half = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
