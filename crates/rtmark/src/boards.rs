@@ -11,9 +11,10 @@ use rtmark_model::{Answer, Catalogue};
 use rtmark_runner::recording::{self, Recorded, RecordingError};
 use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, socs};
 
+use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::GENERATOR;
+use crate::output::{GENERATOR, say};
 use crate::replacement::Replacement;
 
 /// How to reach a board.
@@ -130,12 +131,14 @@ impl BoardFlags {
         self.record.is_some()
     }
 
-    /// Returns a note on what is not checked of the firmware on a board.
-    pub fn unchecked(&self) -> Option<&'static str> {
-        (self.port.is_some() && self.load.is_none()).then_some(
-            "without --load, the firmware on the board is recognised by its probes' addresses only; a build with \
-             the same addresses but other code would go unnoticed",
-        )
+    /// Says what is not checked of the firmware on a board.
+    pub fn note_what_is_unchecked(&self, verbosity: Verbosity) {
+        if self.port.is_some() && self.load.is_none() && !verbosity.quiet {
+            say(
+                "note: without --load, the firmware on the board is recognised by its probes' addresses only; a \
+                 build with the same addresses but other code would go unnoticed",
+            );
+        }
     }
 
     /// Prepares access to a board, by serial port or debug probe.

@@ -47,7 +47,7 @@
 //! probe. It may still move what only it can see, as it may around any call: arithmetic on
 //! local variables, a constant that it prepares, a register that it saves. That shifts an
 //! instruction or two from one side to the other. Pass a result through
-//! [`core::hint::black_box`] to pin it to one side.
+//! [`core::hint::black_box`] to pin it to one side, which may store it and load it again there.
 //!
 //! Begin and end need not be in the same function, nor in the same task: put [`begin!`]
 //! before the call that wakes a task, and [`end!`] as the first statement of that task after

@@ -1,6 +1,6 @@
 //! Runs one row on the simulator as the chip ran it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Soc};
 
@@ -195,28 +195,25 @@ impl Run<'_> {
     }
 }
 
-/// Returns the registers that a row's program loads; none for a malformed row.
-pub fn loaded_registers(row: &ExceptionRow) -> BTreeSet<u8> {
+/// Tells whether a row's program loads this register. Where it does not, the row's value of it is a placeholder.
+pub fn loads(row: &ExceptionRow, register: u8) -> bool {
     let thread = row.thread().unwrap_or_default();
-    thread.iter().filter_map(|step| loaded_register(&step.bytes)).collect()
+    thread.iter().any(|step| loaded_register(&step.bytes) == Some(register))
 }
 
-/// Returns the destination register of an instruction that loads one (ARMv7-M ARM, A5.2 and A5.3); `None` for
-/// any other.
+/// Returns the destination register of a single-word load.
 fn loaded_register(bytes: &[u8]) -> Option<u8> {
     let half = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     let first = half(0)?;
-    if let Some(second) = half(2) {
-        // Single data items, to registers.
-        return (first >> 8 == 0xF8 && first & 0x10 != 0).then_some((second >> 12) as u8);
-    }
-    match first >> 11 {
-        // From a literal pool or the stack.
-        0b01001 | 0b10011 => Some((first >> 8 & 7) as u8),
-        0b01101 | 0b01111 | 0b10001 => Some((first & 7) as u8),
-        // With a register as offset: LDRSB is in the stores' half.
-        0b01010 | 0b01011 => (first >> 9 & 7 >= 3).then_some((first & 7) as u8),
-        _ => None,
+    match half(2) {
+        Some(second)
+            if first >> 7 == 0b1_1111_0000 || first >> 4 == 0xF85 || first >> 4 == 0xF8D =>
+        {
+            Some((second >> 12) as u8)
+        }
+        Some(_) => None,
+        None if first >> 11 == 0b01001 => Some((first >> 8 & 7) as u8),
+        None => Some((first & 7) as u8),
     }
 }
 

@@ -21,18 +21,23 @@ fn example() -> String {
 #[test]
 fn work_of_a_function_that_never_returns_is_refused() {
     let tree = Tree::of(&["a.one"]);
+    let manifest = tree.path("firmware/k/kernel.toml");
+    let text = std::fs::read_to_string(&manifest).expect("readable");
+    std::fs::write(&manifest, text.replace("\"k\"", "\"freertos\"")).expect("writable");
     // bl work; the end. work: once `b .`, once `adds r0, #1; bx lr`.
     for (body, refused) in [(LOOP, true), (ADD_ONE, false)] {
         let code = [&[0xF000, 0xF806], EXIT, body].concat();
         let elf = Elf { code: &code, second: "work", second_function: Some(16), ..Elf::default() };
         elf.write(&tree.path("app.elf"));
         let work = "work = { elf = \"app.elf\", function = \"work\" }";
-        std::fs::write(tree.path("system.toml"), example().replacen("work = \"30us\"", work, 1))
-            .expect("writable");
+        let system = example().replacen("work = \"30us\"", work, 1);
+        let system = system.replace("\"freertos\", \"embassy\", \"rtic\"", "\"freertos\"");
+        std::fs::write(tree.path("system.toml"), system).expect("writable");
         let result = run_rtmark(&tree.path(""), &["plan", "system.toml"]);
         let said = result.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         let unknown = "has not returned from its call in cycle";
         assert_eq!(said.contains(unknown), refused, "{result:#?}");
+        assert!(!said.contains("kernel `"), "the file is read: {result:#?}");
         assert!(!refused || result.stdout.is_empty() && result.code == 2, "{result:#?}");
     }
 }

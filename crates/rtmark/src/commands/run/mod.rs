@@ -330,9 +330,7 @@ impl Arguments {
             return self.show_recording(&recording, &catalogue, &config, verbosity);
         }
         let platforms = self.platforms(socs, basis)?;
-        if let Some(note) = self.board.unchecked().filter(|_| !verbosity.quiet) {
-            say(format!("note: {note}"));
-        }
+        self.board.note_what_is_unchecked(verbosity);
         let images = self.images(basis, &platforms)?;
         let recorder = self.board.recorder()?;
         let placements = self.placements()?;
