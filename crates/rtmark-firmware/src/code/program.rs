@@ -142,20 +142,28 @@ impl<'a> Program<'a> {
             bytes.get(at..).map(|rest| &rest[..rest.len().min(CONTENT)])
         });
         let content = content.filter(|_| near.is_empty() && depth > 0);
-        let content = content.map_or_else(Vec::new, |bytes| self.data_to(bytes, depth - 1));
+        let content = content.map_or_else(Vec::new, |bytes| self.content(word, bytes, depth - 1));
         Piece::Address(Address { near, content, word })
     }
 
-    pub fn data(&self, bytes: &[u8]) -> Vec<Piece> {
-        self.data_to(bytes, DEPTH)
+    /// Returns bytes at an address as pieces, up to the last whole word: a pointer may follow a text that
+    /// does not begin at a word.
+    fn content(&self, address: u32, bytes: &[u8], depth: u32) -> Vec<Piece> {
+        let unaligned = (address.wrapping_neg() % 4) as usize;
+        let (first, words) = bytes.split_at(unaligned.min(bytes.len()));
+        let (words, _) = words.as_chunks::<4>();
+        let first = first.iter().map(|byte| Piece::Half(u16::from(*byte)));
+        first.chain(self.words(words, depth)).collect()
     }
 
-    fn data_to(&self, bytes: &[u8], depth: u32) -> Vec<Piece> {
-        let words = bytes.chunks(4).map(|word| match <[u8; 4]>::try_from(word) {
-            Ok(word) => vec![self.word_to(u32::from_le_bytes(word), depth)],
-            Err(_) => word.iter().map(|byte| Piece::Half(u16::from(*byte))).collect(),
-        });
-        words.flatten().collect()
+    fn words(&self, words: &[[u8; 4]], depth: u32) -> impl Iterator<Item = Piece> {
+        words.iter().map(move |word| self.word_to(u32::from_le_bytes(*word), depth))
+    }
+
+    pub fn data(&self, bytes: &[u8]) -> Vec<Piece> {
+        let (words, rest) = bytes.as_chunks();
+        let rest = rest.iter().map(|byte| Piece::Half(u16::from(*byte)));
+        self.words(words, DEPTH).chain(rest).collect()
     }
 
     pub fn function(&self, base: u32, bytes: &[u8]) -> Part {

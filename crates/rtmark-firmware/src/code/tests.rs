@@ -96,6 +96,21 @@ fn anonymous_constants_go_by_their_contents() {
     assert_eq!(Likeness::of(&vector, &at(0x200, vectors, 0x220)), Likeness::Unclear);
 }
 
+/// A text that does not begin at a word, before a pointer to it: which moves with it.
+#[test]
+fn texts_between_words_are_known_by_their_contents() {
+    let address_of = |text: &[u8; 12], by: u32| {
+        let begin = 0x300 + by;
+        let held = [&[0, 0, 0], &text[..], &[0], &(begin + 3).to_le_bytes(), &[7; 12]].concat();
+        let mut program = program(&[]);
+        program.loaded = vec![(u64::from(begin), Vec::leak(held))];
+        program.data(&(begin + 3).to_le_bytes())
+    };
+    let here = address_of(b"thread.yield", 0);
+    assert_eq!(Likeness::of(&here, &address_of(b"thread.yield", 0x40)), Likeness::Same);
+    assert_eq!(Likeness::of(&here, &address_of(b"thread.sleep", 0x40)), Likeness::Unclear);
+}
+
 #[test]
 fn what_no_symbol_names_is_data_too() {
     let data = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0];
