@@ -14,6 +14,7 @@ use crate::engine::block::Block;
 use crate::engine::block_builder::BlockLimits;
 use crate::engine::entries::Entries;
 use crate::engine::fetch_plan::SharedCounts;
+use crate::engine::host_code::HostCompiler;
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
 use crate::state::State;
@@ -267,6 +268,7 @@ pub struct CodeCache {
     pub evictions: u64,
     /// The blocks that execute at present.
     pub entries: Entries,
+    pub host_compiler: HostCompiler,
 }
 
 impl CodeCache {
@@ -279,6 +281,7 @@ impl CodeCache {
             most: STEPS,
             evictions: 0,
             entries: Entries::default(),
+            host_compiler: HostCompiler::default(),
         }
     }
 
