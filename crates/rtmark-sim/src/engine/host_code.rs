@@ -12,7 +12,7 @@ use crate::engine::entries::Entry;
 use crate::exec::Ending;
 
 #[cfg(not(feature = "codegen"))]
-pub use self::none::{HostCode, HostCompiler};
+pub use self::none::HostCode;
 #[cfg(feature = "codegen")]
 pub use self::some::{HostCode, HostCompiler, HostSteps};
 
@@ -23,10 +23,6 @@ mod none {
     /// No host code.
     #[derive(Debug, Default)]
     pub struct HostCode;
-
-    /// Makes no host code.
-    #[derive(Clone, Debug, Default)]
-    pub struct HostCompiler;
 
     impl CortexM {
         /// Executes the steps that the cursor has entered, beginning with the function `run`.

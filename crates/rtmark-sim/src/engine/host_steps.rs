@@ -88,7 +88,8 @@ fn translate(
             break;
         }
         operations.push(Step { number: number | otherwise, operation });
-        if matches!(step.slot.op, Op::Bl | Op::BlxR) {
+        let is_skipped = step.begin.kind == Kind::Skip;
+        if !is_skipped && matches!(step.slot.op, Op::Bl | Op::BlxR) {
             operations.push(Step { number, operation: link(step, base) });
         }
         *at += 1;

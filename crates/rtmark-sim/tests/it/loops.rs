@@ -66,6 +66,22 @@ fn host_code_of_every_block_equals_single_steps() {
     }
 }
 
+/// A call in an IT block that is not executed leaves the link register alone, in host code, too.
+#[cfg(feature = "codegen")]
+#[test]
+fn host_code_links_only_calls_that_execute() {
+    let mut firmware = Firmware::new();
+    firmware.set(0, 1).set(3, 0).set(6, 0x1234);
+    // mov lr, r6; 1: cmp r0, #0; it eq; bleq .+4; adds r3, #1; cmp r3, #100; bne 1b
+    firmware.op(&[0x46B6, 0x2800, 0xBF08, 0xF000, 0xF800, 0x3301, 0x2B64, 0xD1F8]).forever();
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| core.is_mainline()) {
+        let mut running = firmware.on(core);
+        running.machine.generate_code_after(1);
+        running.run(20_000);
+        assert_eq!([running.r(3), running.r(14)], [100, 0x1234], "{core}");
+    }
+}
+
 #[test]
 fn loops_with_few_iterations_equal_single_steps() {
     let executed = compare(1..60, FEW, 200);
