@@ -42,7 +42,9 @@ fn crates_depend_only_on_lower_layers() {
         ("rtmark-files", &[]),
         ("rtmark-sources", &[]),
         ("rtmark-stdout", &[]),
-        ("rtmark-sim", &["rtmark-units"]),
+        ("rtmark-codegen", &[]),
+        // Only with its feature `codegen`.
+        ("rtmark-sim", &["rtmark-codegen", "rtmark-units"]),
         ("rtmark-model", &["rtmark-files", "rtmark-units"]),
         ("rtmark-observe", &["rtmark-units", "rtmark-model", "rtmark-sim"]),
         ("rtmark-board", &[]),
