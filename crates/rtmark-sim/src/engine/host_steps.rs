@@ -11,6 +11,7 @@ use rtmark_codegen::{
 use crate::engine::block::ScheduledOp;
 use crate::engine::micro_op::Kind;
 use crate::exec::{PerOperation, operations};
+use crate::isa::decode::CONDITIONAL_BRANCHES;
 use crate::isa::{Group, Op, Slot};
 use crate::timing::Rules;
 
@@ -149,23 +150,7 @@ fn link(step: &ScheduledOp, base: u32) -> Operation {
 
 /// Returns the condition of a conditional branch.
 fn condition_of(op: Op) -> Option<u8> {
-    let conditions = [
-        Op::Beq,
-        Op::Bne,
-        Op::Bcs,
-        Op::Bcc,
-        Op::Bmi,
-        Op::Bpl,
-        Op::Bvs,
-        Op::Bvc,
-        Op::Bhi,
-        Op::Bls,
-        Op::Bge,
-        Op::Blt,
-        Op::Bgt,
-        Op::Ble,
-    ];
-    conditions.iter().position(|&branch| branch == op).map(|at| at as u8)
+    CONDITIONAL_BRANCHES.iter().position(|&branch| branch == op).map(|at| at as u8)
 }
 
 /// Returns the operation of a step, if there is one. A direct branch that is not expected is another one's business.
