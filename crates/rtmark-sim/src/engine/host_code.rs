@@ -22,7 +22,7 @@ mod none {
 
     /// No host code.
     #[derive(Debug, Default)]
-    pub struct HostCode;
+    pub struct HostCode {}
 
     impl CortexM {
         /// Executes the steps that the cursor has entered, beginning with the function `run`.
