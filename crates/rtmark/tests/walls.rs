@@ -42,9 +42,7 @@ fn crates_depend_only_on_lower_layers() {
         ("rtmark-files", &[]),
         ("rtmark-sources", &[]),
         ("rtmark-stdout", &[]),
-        ("rtmark-codegen", &[]),
-        // Only with its feature `codegen`.
-        ("rtmark-sim", &["rtmark-codegen", "rtmark-units"]),
+        ("rtmark-sim", &["rtmark-units"]),
         ("rtmark-model", &["rtmark-files", "rtmark-units"]),
         ("rtmark-observe", &["rtmark-units", "rtmark-model", "rtmark-sim"]),
         ("rtmark-board", &[]),

@@ -131,8 +131,6 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, Locks
 /// A machine that is about to run a program.
 fn machine(program: &Program) -> Machine {
     let mut machine = Machine::new(&program.layout.soc(program.options.core));
-    #[cfg(feature = "codegen")]
-    machine.generate_code_after(1);
     machine.set_fault_policy(FaultPolicy::Deliver);
     // The image fits, because the generator stays within the layout's code memory.
     let ready = machine.poke(0, &program.image).is_ok() && machine.reset().is_ok();

@@ -14,8 +14,6 @@ use crate::engine::block::Block;
 use crate::engine::block_builder::BlockLimits;
 use crate::engine::entries::Entries;
 use crate::engine::fetch_plan::SharedCounts;
-#[cfg(feature = "codegen")]
-use crate::engine::host_code::HostCompiler;
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
 use crate::state::State;
@@ -269,8 +267,6 @@ pub struct CodeCache {
     pub evictions: u64,
     /// The blocks that execute at present.
     pub entries: Entries,
-    #[cfg(feature = "codegen")]
-    pub host_compiler: HostCompiler,
 }
 
 impl CodeCache {
@@ -283,8 +279,6 @@ impl CodeCache {
             most: STEPS,
             evictions: 0,
             entries: Entries::default(),
-            #[cfg(feature = "codegen")]
-            host_compiler: HostCompiler::default(),
         }
     }
 

@@ -10,8 +10,6 @@ use crate::engine::block::{NOTHING, SchedulePosition, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
 use crate::engine::dispatch::OpFn;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
-#[cfg(feature = "codegen")]
-use crate::engine::host_code::HostSteps;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::{ExecContext, Flow};
 use crate::isa::{Group, Op};
@@ -50,9 +48,6 @@ pub struct Cursor<'a> {
     pub target: u32,
     /// The position in a fetch plan, if the pass follows one.
     pub plan: Option<PlanCursor<'a>>,
-    /// Host code for some of the steps, if there is any.
-    #[cfg(feature = "codegen")]
-    pub host_code: Option<&'a HostSteps>,
 }
 
 impl<'a> Cursor<'a> {
@@ -68,8 +63,6 @@ impl<'a> Cursor<'a> {
             from,
             target: from.pc,
             plan: None,
-            #[cfg(feature = "codegen")]
-            host_code: None,
         }
     }
 
@@ -144,40 +137,6 @@ impl<'a> Cursor<'a> {
     pub fn move_to(&mut self, step: &'a ScheduledOp, rest: &Iter<'a, ScheduledOp>) {
         self.current = step;
         self.rest = rest.clone();
-    }
-
-    /// Exchanges the steps of the pass for others in the same positions, which host code executes in part.
-    #[cfg(feature = "codegen")]
-    #[inline(always)]
-    pub fn enter_host_code(&mut self, host_code: &'a HostSteps) {
-        self.steps = host_code.steps();
-        self.rest = self.steps.iter();
-        self.host_code = Some(host_code);
-    }
-
-    /// Moves to before the step with this index, and returns the one before it.
-    #[cfg(feature = "codegen")]
-    #[inline(always)]
-    pub fn move_before(&mut self, index: usize) -> Option<&'a ScheduledOp> {
-        let (done, rest) = self.steps.split_at_checked(index)?;
-        self.rest = rest.iter();
-        let before = done.last()?;
-        self.current = before;
-        Some(before)
-    }
-
-    /// Returns whether the pass has fewer steps than its host code.
-    #[cfg(feature = "codegen")]
-    #[inline(always)]
-    pub fn is_shortened(&self) -> bool {
-        self.host_code.is_some_and(|host_code| host_code.steps().len() != self.steps.len())
-    }
-
-    /// Returns the index of the first of these steps in the schedule.
-    #[cfg(feature = "codegen")]
-    #[inline(always)]
-    pub fn index_of(&self, rest: &Iter<'a, ScheduledOp>) -> usize {
-        self.steps.len() - rest.len()
     }
 
     /// Moves past the last step.

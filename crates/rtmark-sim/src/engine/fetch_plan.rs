@@ -18,7 +18,6 @@ use crate::engine::CortexM;
 use crate::engine::block::{Block, Schedule, ScheduledOp};
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::Entry;
-use crate::engine::host_code::HostCode;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
@@ -34,7 +33,6 @@ pub struct FetchPlan {
     points: Box<[Point]>,
     /// The places of the cached lines that the pass uses, in order.
     used: Box<[u8]>,
-    pub host_code: HostCode,
     next: OnceLock<Box<FetchPlan>>,
 }
 
@@ -54,8 +52,6 @@ pub struct FetchPlans {
     first: OnceLock<Box<FetchPlan>>,
     /// Passes that found no plan, as far as they are counted.
     missed: AtomicU32,
-    /// The host code of the schedule itself. The field is here because entries have no room for it.
-    pub host_code: HostCode,
 }
 
 /// Passes without a plan before one is made.
@@ -268,7 +264,6 @@ impl CortexM {
             schedule: Schedule::new(steps),
             points: points.into(),
             used: used.into(),
-            host_code: HostCode::default(),
             next: OnceLock::new(),
         }))
     }

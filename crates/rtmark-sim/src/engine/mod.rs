@@ -18,9 +18,6 @@ mod entries;
 pub mod events;
 mod fetch;
 pub mod fetch_plan;
-mod host_code;
-#[cfg(feature = "codegen")]
-mod host_steps;
 mod if_conversion;
 pub mod micro_op;
 mod perform;

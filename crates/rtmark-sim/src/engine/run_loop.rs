@@ -15,7 +15,7 @@ use rtmark_units::Cycles;
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
 use crate::engine::CortexM;
-use crate::engine::block::{Block, Code, Passage, Schedule, ScheduledOp};
+use crate::engine::block::{Block, Code, Passage, ScheduledOp};
 use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::{Entries, Entry};
@@ -234,9 +234,7 @@ impl CortexM {
                 && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
             {
                 at.enter_planned(plan);
-                let Schedule { steps, run, .. } = &plan.schedule;
-                let host_code = &plan.host_code;
-                let ending = self.execute_often(host_code, entry, steps, *run, &mut at);
+                let ending = self.state.execute_from(plan.schedule.run, &mut at);
                 self.state.settle_memory(&mut at);
                 (&plan.schedule.steps, ending)
             } else {
@@ -352,8 +350,7 @@ impl CortexM {
         }
         Some(if at.from.cycles + u64::from(entry.last) < self.state.deadline {
             at.enter(&entry.steps, entry.last);
-            let host_code = &entry.plans.host_code;
-            self.execute_often(host_code, entry, &entry.steps, entry.run, at)
+            self.state.execute_from(entry.run, at)
         } else {
             at.enter_until(&entry.steps, entry.last, self.state.deadline);
             self.state.execute(at)

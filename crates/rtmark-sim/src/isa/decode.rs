@@ -431,26 +431,24 @@ impl Precision {
     }
 }
 
-/// The conditional branches, by the numbers of their conditions (ARMv7-M ARM, A7.3).
-pub const CONDITIONAL_BRANCHES: [Op; 14] = [
-    Op::Beq,
-    Op::Bne,
-    Op::Bcs,
-    Op::Bcc,
-    Op::Bmi,
-    Op::Bpl,
-    Op::Bvs,
-    Op::Bvc,
-    Op::Bhi,
-    Op::Bls,
-    Op::Bge,
-    Op::Blt,
-    Op::Bgt,
-    Op::Ble,
-];
-
 fn conditional_branch(condition: u32) -> Op {
-    CONDITIONAL_BRANCHES.get(condition as usize).copied().unwrap_or(Op::Undefined)
+    const BRANCHES: [Op; 14] = [
+        Op::Beq,
+        Op::Bne,
+        Op::Bcs,
+        Op::Bcc,
+        Op::Bmi,
+        Op::Bpl,
+        Op::Bvs,
+        Op::Bvc,
+        Op::Bhi,
+        Op::Bls,
+        Op::Bge,
+        Op::Blt,
+        Op::Bgt,
+        Op::Ble,
+    ];
+    BRANCHES.get(condition as usize).copied().unwrap_or(Op::Undefined)
 }
 
 /// Returns the pre- or post-indexed counterpart of an immediate-offset transfer.

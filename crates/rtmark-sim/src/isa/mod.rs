@@ -4,7 +4,7 @@
 //! an operation, and [`text`] prints it in assembly language. Nothing here executes or times anything.
 
 pub mod check;
-pub mod decode;
+mod decode;
 mod encodings;
 mod features;
 mod form;

@@ -148,15 +148,6 @@ impl Machine {
         Self { core }
     }
 
-    /// Makes a Cortex-M generate host code for blocks that have executed this many times: from 1, each one at once, to
-    /// `u32::MAX`, practically none. No result depends on it, only speed.
-    #[cfg(feature = "codegen")]
-    pub fn generate_code_after(&mut self, passes: u32) {
-        if let Some(core) = self.core.cortex_m() {
-            core.code.host_compiler.after = passes;
-        }
-    }
-
     /// Returns the soc's RISC-V core, if it has one, for operations that other cores lack.
     pub fn riscv(&mut self) -> Option<&mut RiscV> {
         self.core.riscv()

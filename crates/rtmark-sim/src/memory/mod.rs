@@ -397,14 +397,6 @@ impl Bus {
         }
     }
 
-    /// Returns the main RAM with its first address, and the address and size of what may be code in RAM.
-    #[cfg(feature = "codegen")]
-    #[inline(always)]
-    pub fn main_ram(&mut self) -> (&mut [u8], u32, (u32, u32)) {
-        let CodeWrites { low, high, .. } = self.code_writes;
-        (&mut self.ram, self.ram_base, (low, high.wrapping_sub(low)))
-    }
-
     /// Returns words of the main RAM starting at an aligned address, or `None` if they are not all there.
     #[inline(always)]
     pub fn ram_words(&self, address: u32, count: u32) -> Option<&[[u8; 4]]> {

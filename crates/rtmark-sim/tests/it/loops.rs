@@ -29,18 +29,12 @@ fn state(machine: &Machine) -> (u64, u64, u64, Vec<u32>, Vec<u8>) {
 /// Runs such programs, many instructions at a time and one by one, in pieces of up to `most`
 /// cycles; answers how many instructions that were.
 fn compare(seeds: Range<u64>, rounds: Rounds, most: u32) -> u64 {
-    compare_as(seeds, rounds, most, |_| {})
-}
-
-/// The same with a machine that is prepared first.
-fn compare_as(seeds: Range<u64>, rounds: Rounds, most: u32, prepare: impl Fn(&mut Machine)) -> u64 {
     let mut executed = 0;
     for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             for seed in seeds.clone() {
                 let mut one = programs::machine(core, timing, seed, rounds, Contents::Plain);
                 let mut other = one.clone();
-                prepare(&mut one);
                 let mut random = Random(seed * 11);
                 let mut limit = Cycles(0);
                 for _ in 0..24 {
@@ -55,31 +49,6 @@ fn compare_as(seeds: Range<u64>, rounds: Rounds, most: u32, prepare: impl Fn(&mu
         }
     }
     executed
-}
-
-#[cfg(feature = "codegen")]
-#[test]
-fn host_code_of_every_block_equals_single_steps() {
-    for (seeds, rounds, most) in [(200..204, FEW, 200), (300..302, MANY, 20_000)] {
-        let executed = compare_as(seeds, rounds, most, |machine| machine.generate_code_after(1));
-        assert!(executed > 100_000, "too few instructions to tell: {executed}");
-    }
-}
-
-/// A call in an IT block that is not executed leaves the link register alone, in host code, too.
-#[cfg(feature = "codegen")]
-#[test]
-fn host_code_links_only_calls_that_execute() {
-    let mut firmware = Firmware::new();
-    firmware.set(0, 1).set(3, 0).set(6, 0x1234);
-    // mov lr, r6; 1: cmp r0, #0; it eq; bleq .+4; adds r3, #1; cmp r3, #100; bne 1b
-    firmware.op(&[0x46B6, 0x2800, 0xBF08, 0xF000, 0xF800, 0x3301, 0x2B64, 0xD1F8]).forever();
-    for &core in CoreKind::CORTEX_M.iter().filter(|core| core.is_mainline()) {
-        let mut running = firmware.on(core);
-        running.machine.generate_code_after(1);
-        running.run(20_000);
-        assert_eq!([running.r(3), running.r(14)], [100, 0x1234], "{core}");
-    }
 }
 
 #[test]
