@@ -60,17 +60,13 @@ pub fn note(
     let compared = |(images, (was, is))| (images, kept_images.code_change(was, is));
     let changes: BTreeMap<_, _> = both.into_par_iter().map(compared).collect();
     pairs.into_par_iter().for_each(|(pair, was, is)| {
-        let changed = match changes.get(&images(&was, &is)) {
-            Some(Ok(change)) => kept_images.changed_functions(pair, change, &was, &is),
+        let decided = match changes.get(&images(&was, &is)) {
+            Some(Ok(change)) => kept_images.decide(pair, change, &was, &is),
             Some(Err(reason)) => Err(reason.clone()),
             None => return,
         };
-        match changed {
-            Ok(changed) => {
-                pair.place = kept_images.place(&changed, &is);
-                pair.decide(changed);
-            }
-            Err(reason) => pair.notes.push(format!("{JUDGED_BY_COUNT}: {reason}")),
+        if let Err(reason) = decided {
+            pair.notes.push(format!("{JUDGED_BY_COUNT}: {reason}"));
         }
     });
     let worse = comparison.pairs.iter_mut().filter(|pair| {
@@ -157,41 +153,32 @@ impl KeptImages {
         }
     }
 
-    /// Returns the changed functions of which the spans execute something.
-    fn changed_functions(
+    /// Decides by what the spans execute of the changed functions.
+    fn decide(
         &self,
-        pair: &Pair,
+        pair: &mut Pair,
         change: &CodeChange,
         was: &Series,
         is: &Series,
-    ) -> Result<Vec<String>, NotComparable> {
+    ) -> Result<(), NotComparable> {
         let run = |build, series| {
             self.repeatable(series).map_err(|reason| NotComparable::Run(build, reason))
         };
         let (was, is) = (run(Build::Earlier, was)?, run(Build::Later, is)?);
-        let images = (&was.probed, &is.probed);
-        let in_spans = |difference| {
-            let functions = change.in_spans(difference, images, &is.soc, is.scenario, is.budget);
-            functions
-                .map_err(|(build, error)| NotComparable::Run(build, NotRepeatable::Failed(error)))
-        };
-        let mut changed = in_spans(CodeDifference::Changed)?;
-        // The same code may have been given other data, if it takes another path.
-        if changed.is_empty()
-            && !pair.instructions.is_empty()
-            && (!change.same_data() || !in_spans(CodeDifference::Unclear)?.is_empty())
-        {
-            changed.insert("constants or initial values".to_owned());
-        }
-        Ok(changed.into_iter().collect())
+        let changed = changed_functions(pair, change, &was, &is)?;
+        pair.place = self.place(&changed, &is.probed);
+        pair.decide(changed);
+        Ok(())
     }
 
     /// Returns where the first of some functions begins, with the file's name relative to this
     /// repository.
-    fn place(&self, functions: &[String], series: &Series) -> Option<Line> {
-        let run = self.repeatable(series).ok()?;
-        let lines = Lines::new(&run.probed.elf)?;
-        let symbols = run.probed.image.symbols();
+    fn place(&self, functions: &[String], probed: &Probed) -> Option<Line> {
+        if functions.is_empty() {
+            return None;
+        }
+        let lines = Lines::new(&probed.elf)?;
+        let symbols = probed.image.symbols();
         let places = functions.iter().filter_map(|name| lines.at(symbols.find(name)?));
         let from_here = |Line { file, line }: Line| {
             let here = std::env::current_dir().ok()?;
@@ -243,4 +230,27 @@ impl KeptImages {
         let typical = explained.measured.samples.0.statistics()?.typical();
         (Measure::Median.of(series) == Some(typical)).then_some(explained)
     }
+}
+
+/// Returns the changed functions of which the spans execute something.
+fn changed_functions(
+    pair: &Pair,
+    change: &CodeChange,
+    was: &RepeatableRun<'_>,
+    is: &RepeatableRun<'_>,
+) -> Result<Vec<String>, NotComparable> {
+    let images = (&was.probed, &is.probed);
+    let in_spans = |difference| {
+        let functions = change.in_spans(difference, images, &is.soc, is.scenario, is.budget);
+        functions.map_err(|(build, error)| NotComparable::Run(build, NotRepeatable::Failed(error)))
+    };
+    let mut changed = in_spans(CodeDifference::Changed)?;
+    // The same code may have been given other data, if it takes another path.
+    if changed.is_empty()
+        && !pair.instructions.is_empty()
+        && (!change.same_data() || !in_spans(CodeDifference::Unclear)?.is_empty())
+    {
+        changed.insert("constants or initial values".to_owned());
+    }
+    Ok(changed.into_iter().collect())
 }

@@ -201,19 +201,21 @@ pub fn loads(row: &ExceptionRow, register: u8) -> bool {
     thread.iter().any(|step| loaded_register(&step.bytes) == Some(register))
 }
 
-/// Returns the destination register of a single-word load.
+/// Returns the destination register of a load of one register (ARMv7-M ARM, A5.2.4, A5.3.7 to A5.3.9).
 fn loaded_register(bytes: &[u8]) -> Option<u8> {
     let half = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     let first = half(0)?;
-    match half(2) {
-        Some(second)
-            if first >> 7 == 0b1_1111_0000 || first >> 4 == 0xF85 || first >> 4 == 0xF8D =>
-        {
-            Some((second >> 12) as u8)
-        }
-        Some(_) => None,
-        None if first >> 11 == 0b01001 => Some((first >> 8 & 7) as u8),
-        None => Some((first & 7) as u8),
+    if let Some(second) = half(2) {
+        return (first & 0xFE10 == 0xF810).then_some((second >> 12) as u8);
+    }
+    match first >> 11 {
+        // From a literal, or from the stack.
+        0b01001 | 0b10011 => Some((first >> 8 & 7) as u8),
+        // With an immediate offset: a word, a byte, a halfword.
+        0b01101 | 0b01111 | 0b10001 => Some((first & 7) as u8),
+        // With a register as offset; the first three of eight are stores.
+        0b01010 | 0b01011 if first >> 9 & 7 >= 3 => Some((first & 7) as u8),
+        _ => None,
     }
 }
 
@@ -382,4 +384,56 @@ pub fn run_moment(
     machine.store_word(SYST_CVR, 0).ok()?;
     let last = (CodePart::Handler(0), handlers.first()?.steps.len() - 1);
     run_behind(machine, row, &lead, &thread, &handlers, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::loaded_register;
+
+    fn loaded(code: &[u16]) -> Option<u8> {
+        let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+        loaded_register(&bytes)
+    }
+
+    /// Encodings as `arm-none-eabi-as` prints them.
+    #[test]
+    fn only_loads_of_one_register_load_it() {
+        for (code, register) in [
+            (&[0x4B02][..], 3),      // ldr r3, [pc, #8]
+            (&[0x9E01], 6),          // ldr r6, [sp, #4]
+            (&[0x6851], 1),          // ldr r1, [r2, #4]
+            (&[0x7851], 1),          // ldrb r1, [r2, #1]
+            (&[0x8851], 1),          // ldrh r1, [r2, #2]
+            (&[0x58D1], 1),          // ldr r1, [r2, r3]
+            (&[0x56D1], 1),          // ldrsb r1, [r2, r3]
+            (&[0x5AD1], 1),          // ldrh r1, [r2, r3]
+            (&[0x5ED1], 1),          // ldrsh r1, [r2, r3]
+            (&[0xF8D2, 0xB004], 11), // ldr.w r11, [r2, #4]
+            (&[0xF852, 0x8023], 8),  // ldr.w r8, [r2, r3, lsl #2]
+            (&[0xF85F, 0x1004], 1),  // ldr.w r1, [pc, #-4]
+            (&[0xF892, 0x1004], 1),  // ldrb.w r1, [r2, #4]
+            (&[0xF9B2, 0x1004], 1),  // ldrsh.w r1, [r2, #4]
+        ] {
+            assert_eq!(loaded(code), Some(register), "{code:04X?}");
+        }
+        for code in [
+            &[0x6051][..],     // str r1, [r2, #4]
+            &[0x7051],         // strb r1, [r2, #1]
+            &[0x8051],         // strh r1, [r2, #2]
+            &[0x9601],         // str r6, [sp, #4]
+            &[0x50D1],         // str r1, [r2, r3]
+            &[0x54D1],         // strb r1, [r2, r3]
+            &[0x52D1],         // strh r1, [r2, r3]
+            &[0x2104],         // movs r1, #4
+            &[0x4611],         // mov r1, r2
+            &[0xBF00],         // nop
+            &[0xF8C2, 0xB004], // str.w r11, [r2, #4]
+            &[0xF842, 0x8023], // str.w r8, [r2, r3, lsl #2]
+            &[0xF802, 0x1B01], // strb.w r1, [r2], #1
+            &[0xF240, 0x1104], // movw r1, #260
+            &[0xE9D2, 0x1201], // ldrd r1, r2, [r2, #4]
+        ] {
+            assert_eq!(loaded(code), None, "{code:04X?}");
+        }
+    }
 }
