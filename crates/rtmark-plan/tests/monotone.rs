@@ -1,10 +1,12 @@
 //! Monotonicity of each kernel's model, with costs: more work, longer sections and a costlier
 //! kernel must never shorten a bound, and a faster clock must never cause a miss.
 
+#[path = "common/sets.rs"]
+mod sets;
+
 use oorandom::Rand64;
 use proptest::prelude::*;
-use rtmark_plan::draw::{self, SetParameters};
-use rtmark_plan::{Cost, Costs, Model, NoBound, Set};
+use rtmark_plan::{Cost, Costs, Model, NoBound, Set, draw};
 
 /// A set for a kernel with costs between zero and one hundredth of the shortest period.
 fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
@@ -12,16 +14,7 @@ fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
     let mut draw = Rand64::new(u128::from(seed));
     // A round has to be shorter than a tick.
     let (tick, periods) = if kernel == "lilos" { (100_000, (1, 6)) } else { (10_000, (5, 50)) };
-    let parameters = SetParameters {
-        tasks: draw.rand_range(2..6) as usize,
-        utilisation: 0.1 + 0.6 * draw.rand_float(),
-        tick,
-        periods,
-        least_work: 100,
-        locks: draw.rand_range(0..3) as usize,
-        interrupts: draw.rand_range(0..3) as usize,
-    };
-    let mut set = Set { granule: 100.into(), ..draw::set(&mut draw, &parameters) };
+    let mut set = sets::small(&mut draw, tick, periods, 0.7);
     draw::nest(&mut draw, &mut set);
     let mut costs = Costs::zero();
     for figure in costs.known.values_mut() {

@@ -1,9 +1,11 @@
 //! Compares the search for priorities with all orders, tried one after another.
 
+#[path = "common/sets.rs"]
+mod sets;
+
 use oorandom::Rand64;
 use proptest::prelude::*;
-use rtmark_plan::draw::{self, SetParameters};
-use rtmark_plan::{Costs, Model, Set, search};
+use rtmark_plan::{Costs, Model, Set, draw, search};
 
 /// Draws a set in which the order matters: deadlines of about the time that a job takes with those that
 /// may go before it, and a kernel whose costs are of the size of jobs.
@@ -11,16 +13,7 @@ fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
     let model = Model::of(kernel).expect("known");
     let mut draw = Rand64::new(u128::from(seed));
     let (tick, periods) = if kernel == "lilos" { (50_000, (1, 4)) } else { (5_000, (2, 40)) };
-    let parameters = SetParameters {
-        tasks: draw.rand_range(2..6) as usize,
-        utilisation: 0.1 + 0.5 * draw.rand_float(),
-        tick,
-        periods,
-        least_work: 100,
-        locks: draw.rand_range(0..3) as usize,
-        interrupts: draw.rand_range(0..3) as usize,
-    };
-    let mut set = Set { granule: 100.into(), ..draw::set(&mut draw, &parameters) };
+    let mut set = sets::small(&mut draw, tick, periods, 0.6);
     if draw.rand_range(0..2) == 0 {
         draw::nest(&mut draw, &mut set);
     }

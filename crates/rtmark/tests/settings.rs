@@ -112,15 +112,12 @@ fn freertos_product_profile_has_no_asserts_or_stack_checks() {
     assert!(checked.flash_bytes() > product.flash_bytes());
 }
 
-/// The mixed load has two stretches of two ticks each in which nothing is ready: 24000 of 72000 cycles. The firmware
-/// checks that every job was done.
-#[test]
-fn freertos_sleeps_through_ticks_without_releases() {
+/// The typical sample of each scenario of a kernel on stm32f405 that a pattern selects, in cycles, with a switch set.
+fn typical(kernel: &str, scenarios: &str, switch: &str) -> BTreeMap<String, u64> {
     let home = tempfile::tempdir().expect("a scratch folder");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .args(["run", "--kernel", "freertos", "--soc", "stm32f405", "--scenario", "duty.awake"])
-        .args(["--set", "tickless_idle=on", "--placements", "1", "--format", "json", "-q"])
-        .arg("--store")
+        .args(["run", "--soc", "stm32f405", "--kernel", kernel, "--scenario", scenarios])
+        .args(["--set", switch, "--placements", "1", "--format", "json", "-q", "--store"])
         .arg(home.path().join("store.sqlite"))
         .env_remove("RTMARK_FIRMWARE")
         .env_remove("RTMARK_CATALOGUE")
@@ -130,36 +127,30 @@ fn freertos_sleeps_through_ticks_without_releases() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let awake = json["answers"][0]["statistics"]["steady"]["p50"].as_u64().expect("measured");
+    let sample = |answer: &Value| {
+        let id = answer["key"]["scenario"].as_str()?.to_owned();
+        Some((id, answer["statistics"]["steady"]["p50"].as_u64()?))
+    };
+    json["answers"].as_array().expect("answers").iter().filter_map(sample).collect()
+}
+
+/// The mixed load has two stretches of two ticks each in which nothing is ready: 24000 of 72000 cycles. The firmware
+/// checks that every job was done.
+#[test]
+fn freertos_sleeps_through_ticks_without_releases() {
+    let awake = typical("freertos", "duty.awake", "tickless_idle=on")["duty.awake"];
     assert!((48_000..66_000).contains(&awake), "awake for {awake} cycles of 72000");
 }
 
 /// A millisecond is no tick then, but a delay of one lasts one. The firmware checks its times by itself.
 #[test]
 fn rtic_keeps_time_by_ticks_of_ten_milliseconds() {
-    let home = tempfile::tempdir().expect("a scratch folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .args(["run", "--kernel", "rtic", "--soc", "stm32f405", "--scenario", "timer.*"])
-        .args(["--set", "tick_hz=100", "--placements", "1", "--format", "json", "-q", "--store"])
-        .arg(home.path().join("store.sqlite"))
-        .env_remove("RTMARK_FIRMWARE")
-        .env_remove("RTMARK_CATALOGUE")
-        .env("RTMARK_BUILD", builds())
-        .output()
-        .expect("rtmark runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let answers = json["answers"].as_array().expect("answers");
-    let typical = |id: &str| {
-        let answer = answers.iter().find(|answer| answer["key"]["scenario"] == id).expect(id);
-        answer["statistics"]["steady"]["p50"].as_u64().unwrap_or_else(|| panic!("{answer}"))
-    };
+    let typical = typical("rtic", "timer.*", "tick_hz=100");
     // At 168 MHz.
-    assert_eq!(typical("timer.period.10ms"), 1_680_000);
-    let delay = typical("timer.delay.1000ms");
+    assert_eq!(typical["timer.period.10ms"], 1_680_000);
+    let delay = typical["timer.delay.1000ms"];
     assert!((168_000_000..=169_680_000).contains(&delay), "up to a tick more: {delay}");
-    assert!(typical("timer.jitter") < 10_000 && typical("timer.wake") < 10_000);
+    assert!(typical["timer.jitter"] < 10_000 && typical["timer.wake"] < 10_000, "{typical:?}");
 }
 
 /// Nothing of what a program does with the time is part of asking for it: at the caller's depth of the stack, no
