@@ -9,9 +9,10 @@ use rtmark_units::Cycles;
 
 use crate::internal_error;
 
-/// The cycles that the simulator runs between looks at its state: short enough for progress to move,
-/// long enough to cost nothing.
-pub const SLICE: Cycles = Cycles(10_000_000);
+/// The cycles that the simulator runs between looks at its state: long enough to cost nothing, short enough for
+/// progress to move, and for the host's caches to keep what is recorded in between (an idle thread that keeps
+/// passing a probe is a hit for every few cycles).
+pub const SLICE: Cycles = Cycles(200_000);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
