@@ -48,7 +48,10 @@ impl Arguments {
         };
         match rows {
             Some(rows) => self.rows(rows, &store, &run)?,
-            None => output::data(&render(self.format, &answers(&store, &run, &self.filter)?)?)?,
+            None => {
+                let answers = answers(&store, &[&run], &self.filter)?.concat();
+                output::data(&render(self.format, &answers)?)?;
+            }
         }
         if !verbosity.quiet {
             let state = if run.finished_ms.is_some() { "" } else { ", incomplete" };
