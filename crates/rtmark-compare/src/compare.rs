@@ -253,7 +253,7 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
         }
         (Answer::Measured(_), Answer::Failed { failure, .. }) => {
             pair.verdict = Verdict::Worse;
-            pair.notes.push(format!("it now fails: {failure}"));
+            pair.notes.push(format!("it now fails: {}", failure.problem()));
         }
         (Answer::Failed { .. }, Answer::Measured(_)) => {
             pair.verdict = Verdict::Better;
@@ -263,15 +263,19 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
             let word = |answer: &Answer| match answer {
                 Answer::Measured(_) => "measured".to_owned(),
                 Answer::NotApplicable { reason, .. } => format!("not applicable ({reason})"),
-                Answer::Failed { failure, .. } => format!("failed ({failure})"),
+                Answer::Failed { failure, .. } => format!("failed ({})", failure.problem()),
+            };
+            let after = match (before, after) {
+                (Answer::Failed { failure: was, .. }, Answer::Failed { failure: is, .. })
+                    if was.problem() == is.problem() =>
+                {
+                    "failed in the same way".to_owned()
+                }
+                _ => word(after),
             };
             pair.verdict = Verdict::Incomparable;
-            pair.differences.push(Difference {
-                aspect: Aspect::Answer,
-                what: None,
-                before: word(before),
-                after: word(after),
-            });
+            let (aspect, before) = (Aspect::Answer, word(before));
+            pair.differences.push(Difference { aspect, what: None, before, after });
         }
     }
     Some(pair)

@@ -109,6 +109,15 @@ pub struct Failure {
     pub console: String,
 }
 
+impl Failure {
+    /// Returns what went wrong, without the command that failed: it follows the compiler's words after a blank
+    /// line.
+    pub fn problem(&self) -> String {
+        let message = self.message.split("\n\n").next().unwrap_or_default();
+        format!("{}: {message}", self.kind)
+    }
+}
+
 /// The version of [`Document`]'s schema. It is incremented if a reader of the older version would
 /// misread the newer one; added keys alone do not require that.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -86,6 +86,28 @@ fn names_stay_names() {
     }
 }
 
+/// Beside the lanes there is room for 17 letters; what is longer would begin outside the picture.
+#[test]
+fn the_names_of_lanes_fit_beside_them() {
+    let mut document = document();
+    let long = "a task whose name is as long as names of tasks may be, so it is cut";
+    document.kernels[0].tasks[0].name = long.to_owned();
+    let page = document.page();
+    assert!(page.contains(&format!("<h3>{long}</h3>")), "the heading has all of it");
+    let lanes = page
+        .split("text-anchor=\"end\"")
+        .skip(1)
+        .filter_map(|text| text.split_once('>')?.1.split("</text>").next());
+    let lanes: Vec<_> = lanes.map(|name| name.split("<title>").next().unwrap_or(name)).collect();
+    let longest = lanes.iter().map(|name| name.replace("&lt;", "<").replace("&gt;", ">"));
+    assert!(longest.clone().all(|name| name.chars().count() <= 17), "{lanes:?}");
+    assert!(
+        longest
+            .clone()
+            .any(|name| name.starts_with("a task whose nam") && name.ends_with('\u{2026}'))
+    );
+}
+
 #[test]
 fn a_timeline_has_a_bar_for_everything_that_ran() {
     let page = document().page();

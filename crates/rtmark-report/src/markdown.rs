@@ -122,7 +122,7 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     let basis = block.basis.map_or("nothing measured", |basis| basis.name());
     let profile = block
         .profile()
-        .map(|profile| format!("profile {}{}, ", escaped(profile), escaped(&built(block))))
+        .map(|profile| format!("{}, ", escaped(&format!("profile {profile}{}", built(block)))))
         .unwrap_or_default();
     let rests_on = block.any_series().and_then(|series| rests_on(&series.provenance));
     let rests_on = rests_on.map(|basis| format!("; {basis}")).unwrap_or_default();

@@ -58,10 +58,8 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
 /// Describes a failure. A build fails for many scenarios at once, so the note about it names none of them, and
 /// ends before the command, which stderr shows.
 fn failure_note(key: &Key, failure: &Failure) -> String {
-    let Failure { kind, message, .. } = failure;
-    if matches!(kind, FailureKind::Build | FailureKind::ToolMissing) {
-        let problem = message.split("\n\n").next().unwrap_or_default();
-        format!("{}: {kind}: {problem}", key.kernel)
+    if matches!(failure.kind, FailureKind::Build | FailureKind::ToolMissing) {
+        format!("{}: {}", key.kernel, failure.problem())
     } else {
         format!("{} {}: {failure}", key.kernel, key.scenario)
     }

@@ -80,6 +80,21 @@ impl Filter {
     pub fn accepts_key(&self, key: &Key) -> bool {
         self.accepts(&key.kernel, key.scenario.as_str(), &key.soc)
     }
+
+    /// Returns its patterns, each with what it is for.
+    fn patterns(&self) -> Vec<(&'static str, &Pattern)> {
+        let kinds = [("kernel", &self.kernel), ("scenario", &self.scenario), ("soc", &self.soc)];
+        kinds.into_iter().flat_map(|(kind, all)| all.iter().map(move |it| (kind, it))).collect()
+    }
+}
+
+/// Returns whether a pattern of this kind fits an answer's key.
+fn fits(kind: &str, pattern: &Pattern, key: &Key) -> bool {
+    match kind {
+        "kernel" => key.kernel.matches(pattern),
+        "scenario" => pattern.matches(key.scenario.as_str()),
+        _ => pattern.matches(&key.soc),
+    }
 }
 
 /// Finds the run that a reference names; branches and tags are those of the current folder's repository.
@@ -134,20 +149,40 @@ pub fn no_match(run: &RunInfo) -> CliError {
     CliError::new(Exit::NothingSelected, message, hint)
 }
 
-/// Reads the answers of a run that a filter accepts, in table order.
-pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answer>, CliError> {
-    let mut answers = Vec::new();
-    store.each_answer(&run.id, |answer| -> Result<(), CliError> {
-        if filter.accepts_key(answer.key()) {
-            answers.push(answer);
+/// Reads the answers of runs that a filter accepts, each run's in table order.
+///
+/// # Errors
+/// When a run has none, or when one of several patterns fits nothing of any run: a misspelt one would leave out
+/// what a gate was to judge.
+pub fn answers(
+    store: &Store,
+    runs: &[&RunInfo],
+    filter: &Filter,
+) -> Result<Vec<Vec<Answer>>, CliError> {
+    let mut idle = filter.patterns();
+    let mut all = Vec::new();
+    for run in runs {
+        let mut answers = Vec::new();
+        store.each_answer(&run.id, |answer| -> Result<(), CliError> {
+            idle.retain(|(kind, pattern)| !fits(kind, pattern, answer.key()));
+            if filter.accepts_key(answer.key()) {
+                answers.push(answer);
+            }
+            Ok(())
+        })?;
+        if answers.is_empty() {
+            return Err(no_match(run));
         }
-        Ok(())
-    })?;
-    if answers.is_empty() {
-        return Err(no_match(run));
+        arrange(&mut answers)?;
+        all.push(answers);
     }
-    arrange(&mut answers)?;
-    Ok(answers)
+    if let Some((kind, pattern)) = idle.first() {
+        let names: Vec<_> = runs.iter().map(|run| short(&run.id)).collect();
+        let message = format!("no {kind} of run {} fits `{pattern}`", names.join(" or "));
+        let hint = format!("correct it, or leave it out; `rtmark show {}` shows all", names[0]);
+        return Err(CliError::new(Exit::NothingSelected, message, hint));
+    }
+    Ok(all)
 }
 
 /// Returns other people's figures: published ones, and the newest of each that were imported from logs.

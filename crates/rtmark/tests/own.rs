@@ -229,6 +229,15 @@ fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
         assert!(!output.status.success() && stderr.contains(words), "{stderr}");
     };
     refused(&[], "--own");
+    // A folder of rtmark.toml serves as well, if the repository contains it.
+    let config = |own: &str| std::fs::write(top.join("rtmark.toml"), format!("own = [{own:?}]\n"));
+    config(&home.path().display().to_string()).expect("writable");
+    refused(&[], "is no folder of this repository");
+    config("bench/kernels").expect("writable");
+    let output = rtmark(&top.join("bench"), &arguments[..arguments.len() - 2]);
+    let (found, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(found.contains(&culprit), "{found}\n{stderr}");
+    std::fs::remove_file(top.join("rtmark.toml")).expect("removable");
     refused(&["--own", "/bench/kernels"], "the path is absolute");
     refused(&["--own", "kernels"], "kernels");
     refused(&["--own", "bench/kernels", "--bad", "HEAD~2"], "choose other commits");

@@ -67,6 +67,10 @@ fn merged_parts_of_a_run_equal_the_whole_run() {
             folder.say(&[&["merge", "--format", "json"], &form[..]].concat());
         assert_eq!(code, Some(0), "{errors}");
         assert!(joined == whole, "the joined run differs");
+        assert!(
+            errors.contains(" from 3 parts, "),
+            "one that is given twice counts once: {errors}"
+        );
     }
     let (_, joined, _) = folder.say(&["merge", "1.run", "2.run", "3.run", "--name", "joined"]);
     assert_eq!(joined, table);

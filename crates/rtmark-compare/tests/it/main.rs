@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use rtmark_compare::{
-    Aspect, Comparison, Measure, Policy, Rows, RunLabel, Step, Verdict, chart, compare, gate,
-    github, history, json, junit, markdown, table,
+    Aspect, Comparison, Difference, Measure, Policy, Rows, RunLabel, Step, Verdict, chart, compare,
+    gate, github, history, json, junit, markdown, table,
 };
 use rtmark_model::{Answer, Failure, FailureKind, Key, Series};
 use serde_json::{Value, json};
@@ -56,6 +56,17 @@ fn failed(scenario: &str) -> Answer {
     let failure = Failure {
         kind: FailureKind::Fault,
         message: "<b>\u{1b}[2J".into(),
+        hint: String::new(),
+        console: String::new(),
+    };
+    Answer::Failed { key: plain(scenario, 1, 1).key().clone(), failure }
+}
+
+/// A failed build: the compiler's words, and after a blank line the command.
+fn unbuilt(scenario: &str) -> Answer {
+    let failure = Failure {
+        kind: FailureKind::Build,
+        message: "building ours failed\nmain.c:1: error\n\ncommand: make OUT=/tmp/build".into(),
         hint: String::new(),
         console: String::new(),
     };
@@ -215,6 +226,22 @@ fn series_that_differ_in_kind_are_incomparable_with_the_difference() {
     let after = serde_json::from_value(value).expect("a series");
     let pair = one(plain("a.b", 1, 1), Answer::Measured(Box::new(after)));
     assert_eq!(pair.differences[0].to_string(), "readings: exact before, sampled after");
+}
+
+#[test]
+fn failed_builds_are_told_once_and_without_the_command() {
+    let pair = one(unbuilt("a.b"), unbuilt("a.b"));
+    let Difference { before, after, .. } = &pair.differences[0];
+    assert!(before.contains("main.c:1: error"), "{before}");
+    assert!(!before.contains("command:"), "{before}");
+    assert_eq!(after, "failed in the same way");
+    let pair = one(unbuilt("a.b"), failed("a.b"));
+    let Difference { after, .. } = &pair.differences[0];
+    assert!(after.starts_with("failed (the firmware faulted: "), "{after}");
+    let pair = one(plain("a.b", 1, 1), unbuilt("a.b"));
+    assert_eq!(pair.verdict, Verdict::Worse);
+    let note = &pair.notes[0];
+    assert!(note.contains("main.c:1: error") && !note.contains("command:"), "{note}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ const STYLE: &str = include_str!("page.css");
 const WIDTH: f64 = 1000.0;
 /// Left end of the time axis; lane labels are to its left.
 const LEFT: f64 = 110.0;
+/// Most letters of a label that begin right of the picture's edge.
+const LABEL: usize = 17;
 /// Right end of the time axis.
 const RIGHT: f64 = WIDTH - 16.0;
 /// Distance between lanes.
@@ -146,6 +148,13 @@ fn line(class: &str, x: f64, top: f64, bottom: f64) -> Markup {
 
 fn words(class: &str, x: f64, y: f64, anchor: &str, text: &str) -> Markup {
     html! { text class=(class) x=(place(x)) y=(place(y)) text-anchor=(anchor) { (text) } }
+}
+
+/// Returns the label of a lane: its task's name, cut to what fits.
+fn lane_label(name: &str) -> String {
+    let cut = name.chars().nth(LABEL).is_some();
+    let end = if cut { "\u{2026}" } else { "" };
+    name.chars().take(if cut { LABEL - 1 } else { LABEL }).chain(end.chars()).collect()
 }
 
 fn axis(scale: &Scale, clock_hz: u64, top: f64, bottom: f64) -> Markup {
@@ -280,7 +289,7 @@ impl KernelPlan {
                     (axis(&scale, clock_hz, 2.0, bottom))
                     (words("", LEFT - 8.0, top(0) + 12.0, "end", "handlers"))
                     @for (at, lane) in (1..).zip(&lanes) {
-                        (words("", LEFT - 8.0, top(at) + 12.0, "end", &lane.name))
+                        (words("", LEFT - 8.0, top(at) + 12.0, "end", &lane_label(&lane.name)))
                     }
                     @for ran in &timeline.ran {
                         @if let Some(at) = lane(&ran.who) {

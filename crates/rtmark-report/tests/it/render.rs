@@ -330,6 +330,14 @@ fn markdown_escapes_what_would_break_the_table() {
 }
 
 #[test]
+fn the_heading_of_markdown_says_how_all_were_built() {
+    let mut built = series("floor", "thread.yield", &[60; 3]);
+    built.provenance.settings.insert("opt".into(), rtmark_model::Setting::Text("2".into()));
+    let text = rtmark_report::markdown(&[Answer::Measured(Box::new(built))]);
+    assert!(text.contains("; profile product (opt 2), backend sim;"), "{text}");
+}
+
+#[test]
 fn the_longest_held_interval_has_a_location() {
     let place = |function: &str, line| Place {
         address: 0x0800_0100,

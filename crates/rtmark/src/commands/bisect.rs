@@ -13,6 +13,7 @@ use rtmark_model::{Document, KernelId, ScenarioId};
 
 use crate::cli::Verbosity;
 use crate::commands::history::measure;
+use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
@@ -25,10 +26,11 @@ use crate::output::{self, say};
   rtmark bisect filter.median -k ourloop --soc stm32f405 --good v1.0 --own bench/kernels
 
 The repository is rtmark's (with a folder firmware/), a FreeRTOS kernel's (with tasks.c), or one
-that has kernels of your own in the folder that --own names. Its working tree is left alone:
-commits are checked out in a temporary folder. A commit is bad if the figure is above the
-threshold, by default halfway between the figures of the good and the bad commit, so that commits
-which merely move code are not blamed. Commits that cannot be built are skipped.")]
+that has kernels of your own in the folder that --own, or `own` in rtmark.toml, names. Its
+working tree is left alone: commits are checked out in a temporary folder. A commit is bad if the
+figure is above the threshold, by default halfway between the figures of the good and the bad
+commit, so that commits which merely move code are not blamed. Commits that cannot be built are
+skipped.")]
 pub struct Arguments {
     /// Scenario, by name
     scenario: ScenarioId,
@@ -53,7 +55,8 @@ pub struct Arguments {
     /// Folder of the repository
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     repository: PathBuf,
-    /// Folder with kernels of your own, relative to the top of the repository
+    /// Folder with kernels of your own, relative to the top of the repository [default: folders of
+    /// the repository that `own` in rtmark.toml names, if it is neither rtmark's nor FreeRTOS's]
     #[arg(long, value_name = "FOLDER")]
     own: Option<PathBuf>,
     /// Folder with catalogue files to use instead of the built-in ones
@@ -65,14 +68,13 @@ pub struct Arguments {
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The kind of source that a checkout holds.
-#[derive(Clone, Copy)]
 enum SourceKind {
     /// rtmark's firmware sources.
     Firmware,
     /// A FreeRTOS kernel.
     FreeRtos,
-    /// The user's own kernels.
-    Own,
+    /// The user's own kernels, in these folders below the top.
+    Own(Vec<PathBuf>),
 }
 
 impl Arguments {
@@ -87,7 +89,7 @@ impl Arguments {
         let kind = self.source_kind(checkout.folder(), repository.top())?;
         let probe = |commit: &str| -> Result<u64, CliError> {
             checkout.switch(commit)?;
-            self.figure(checkout.folder(), kind)
+            self.figure(checkout.folder(), &kind)
         };
         let end = |name: &str, commit: &str| {
             let figure = probe(commit);
@@ -150,21 +152,36 @@ impl Arguments {
                 let hint = "give a path relative to the top of the repository, as in --own kernels";
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
-            Ok(SourceKind::Own)
+            Ok(SourceKind::Own(vec![own.clone()]))
         } else if folder.join("firmware/c/image.mk").is_file() {
             Ok(SourceKind::Firmware)
         } else if folder.join("tasks.c").is_file() {
             Ok(SourceKind::FreeRtos)
         } else {
-            let message =
-                format!("{}: neither rtmark's repository nor a FreeRTOS kernel's", top.display());
+            let own = Config::load()?.own;
+            let (below, outside): (Vec<_>, Vec<_>) =
+                own.iter().map(|own| below(own, top).ok_or(own)).partition(Result::is_ok);
+            if !below.is_empty() && outside.is_empty() {
+                return Ok(SourceKind::Own(below.into_iter().flatten().collect()));
+            }
+            let outside = outside.into_iter().find_map(Result::err).map(|own| {
+                format!(
+                    ", and `own` of rtmark.toml, {}, is no folder of this repository",
+                    own.display()
+                )
+            });
+            let message = format!(
+                "{}: neither rtmark's repository nor a FreeRTOS kernel's{}",
+                top.display(),
+                outside.unwrap_or_default()
+            );
             let hint = "give the repository's folder with --repository, or that of your own kernels with --own";
             Err(CliError::new(Exit::Usage, message, hint))
         }
     }
 
     /// Measures the figure of the commit that is checked out in a folder.
-    fn figure(&self, folder: &Path, kind: SourceKind) -> Result<u64, CliError> {
+    fn figure(&self, folder: &Path, kind: &SourceKind) -> Result<u64, CliError> {
         let mut command = Command::new(std::env::current_exe()?);
         // Builds and results stay in the checkout and are removed with it.
         let kept = folder.join(".git-rtmark");
@@ -178,8 +195,8 @@ impl Arguments {
         match kind {
             SourceKind::Firmware => command.arg("--firmware").arg(folder.join("firmware")),
             SourceKind::FreeRtos => command.env("RTMARK_FREERTOS_KERNEL", folder),
-            SourceKind::Own => {
-                command.arg("--own").arg(folder.join(self.own.as_deref().unwrap_or(Path::new(""))))
+            SourceKind::Own(below) => {
+                command.arg("--own").args(below.iter().map(|below| folder.join(below)))
             }
         };
         let Output { status, stdout, stderr } = command.output().map_err(|error| {
@@ -205,6 +222,12 @@ impl Arguments {
         let figure = series.and_then(|series| self.measure.of(series));
         figure.ok_or_else(|| failed(format!("the run has no {} of the scenario", self.measure)))
     }
+}
+
+/// Returns a folder's path below the top of a repository, if it is there.
+fn below(folder: &Path, top: &Path) -> Option<PathBuf> {
+    let (folder, top) = (folder.canonicalize().ok()?, top.canonicalize().ok()?);
+    folder.strip_prefix(top).ok().map(Path::to_owned)
 }
 
 /// Returns an error once Ctrl-C was pressed or a signal ended a measurement.

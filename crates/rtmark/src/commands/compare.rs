@@ -155,8 +155,8 @@ impl Shared {
                 say(format!("note: run {id} is incomplete (interrupted, or still running)"));
             }
         }
-        let (was, is) =
-            (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
+        let mut found = answers(store, &[&before, &after], &self.filter)?.into_iter();
+        let (was, is) = (found.next().unwrap_or_default(), found.next().unwrap_or_default());
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
         let kept = self.sources.kept_images(config)?;
         rtmark_cause::note(&mut comparison, &was, &is, &kept);

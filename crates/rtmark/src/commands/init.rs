@@ -20,8 +20,8 @@ use crate::output::say;
   rtmark init bench --kernel c rust          a kernel in C and one in Rust
   cd bench && rtmark run                     measure them
 
-Existing files are never overwritten: if one is in the way, nothing is written. Only a .gitignore gets a
-line more, for the results. docs/own.md explains the files.")]
+Existing files are never overwritten: if one is in the way, nothing is written. Only a .gitignore
+gets a line more, for the results. docs/own.md explains the files.")]
 pub struct Arguments {
     /// Project folder, created if it does not exist
     #[arg(default_value = ".")]

@@ -150,7 +150,7 @@ impl Arguments {
         let exit = show_failures(&joined.answers);
         if !verbosity.quiet {
             let answers = output::count(joined.answers.len(), "answer");
-            let (parts, short) = (output::count(parts.len(), "part"), shelf::short(&id));
+            let (parts, short) = (output::count(joined.parts, "part"), shelf::short(&id));
             let file = store.path().display();
             say(format!("{answers} from {parts}, stored as run {short} in {file}"));
         }

@@ -88,10 +88,12 @@ impl Arguments {
         let Some((run, more)) = found.split_first() else {
             return Err(CliError::new(Exit::Usage, "no run given", "`rtmark log` shows the runs"));
         };
-        let answers = answers(&store, run, &self.filter)?;
+        let all: Vec<_> = found.iter().collect();
+        let mut read_answers = answers(&store, &all, &self.filter)?.into_iter();
+        let answers = read_answers.next().unwrap_or_default();
+        let other = |(run, answers)| OtherRun { run: facts(run), answers };
+        let runs: Vec<_> = more.iter().zip(read_answers).map(other).collect();
         let facts = facts(run);
-        let runs: Vec<OtherRun> =
-            more.iter().map(|run| self.other(&store, run)).collect::<Result<_, _>>()?;
         let others = shelf::other_figures(true, Some(&store), &catalogue)?;
         let histories = histories(&store, run, &answers, self.history)?;
         let report = Report {
@@ -139,10 +141,6 @@ impl Arguments {
             return Err(CliError::new(Exit::Usage, "--format md shows a single run", hint));
         }
         Ok(found)
-    }
-
-    fn other(&self, store: &Store, run: &RunInfo) -> Result<OtherRun, CliError> {
-        Ok(OtherRun { run: facts(run), answers: answers(store, run, &self.filter)? })
     }
 
     /// Writes the report atomically, and returns its length in bytes.

@@ -46,9 +46,11 @@ impl Arguments {
             Format::Csv => Some(Rows::Csv),
             _ => None,
         };
-        match rows {
-            Some(rows) => self.rows(rows, &store, &run)?,
-            None => output::data(&render(self.format, &answers(&store, &run, &self.filter)?)?)?,
+        if let Some(rows) = rows {
+            self.rows(rows, &store, &run)?;
+        } else {
+            let answers = answers(&store, &[&run], &self.filter)?.concat();
+            output::data(&render(self.format, &answers)?)?;
         }
         if !verbosity.quiet {
             let state = if run.finished_ms.is_some() { "" } else { ", incomplete" };

@@ -97,3 +97,29 @@ fn missing_files_and_kernels_are_reported() {
     assert_eq!(result.code, 2, "{result:#?}");
     assert!(result.stderr.contains("rtmark plan --init"), "{result:#?}");
 }
+
+/// A kernel that was misspelt would otherwise be left out without a word.
+#[test]
+fn each_kernel_asked_for_has_to_be_one_of_the_file() {
+    let tree = Tree::of(&["a.one"]);
+    let manifest = tree.path("firmware/k/kernel.toml");
+    let text = std::fs::read_to_string(&manifest).expect("readable");
+    std::fs::write(&manifest, text.replace("\"k\"", "\"freertos\"")).expect("writable");
+    let system = example().replace("\"freertos\", \"embassy\", \"rtic\"", "\"freertos\"");
+    std::fs::write(tree.path("system.toml"), system).expect("writable");
+    let refused = "none of the file's kernels fits `fretos`";
+    for kernels in [&["fretos"][..], &["freertos", "fretos"]] {
+        let arguments = [&["plan", "system.toml", "--kernel"], kernels].concat();
+        run_rtmark(&tree.path(""), &arguments).assert_error(4, &[refused]);
+    }
+}
+
+/// A sweep runs no sets: what is for runs only would be ignored.
+#[test]
+fn a_sweep_takes_no_options_of_runs() {
+    for more in [&["--report", "plan.html"][..], &["--offsets", "3"], &["--max-cycles", "5"]] {
+        let result = plan(&example(), &[&["--sweep", "clock=24"], more].concat());
+        assert_eq!(result.code, 2, "{result:#?}");
+        assert!(result.stderr.contains("cannot be used with"), "{result:#?}");
+    }
+}

@@ -325,6 +325,33 @@ fn comparing_a_run_with_itself_is_reported() {
     }
 }
 
+/// A misspelt pattern beside one that fits must not leave out what a gate was to judge.
+#[test]
+fn each_pattern_has_to_fit_an_answer() {
+    let tree = tree();
+    assert_eq!(tree.run(&["-s", "a.s0", "--name", "base"]).code, 0);
+    std::thread::sleep(Duration::from_millis(5));
+    assert_eq!(tree.run(&["-s", "a.s0", "a.s1"]).code, 0);
+    let commands = [
+        &["gate", "--baseline", "base"][..],
+        &["compare", "base", "latest"],
+        &["show"],
+        &["report", "latest", "base", "-o", "-"],
+    ];
+    let filters = [
+        (&["-s", "a.s0", "a.s9"][..], "no scenario of run", "fits `a.s9`"),
+        (&["-k", "k", "kk"], "no kernel of run", "fits `kk`"),
+        (&["--soc", "*", "s9"], "no soc of run", "fits `s9`"),
+    ];
+    for command in commands {
+        for (filter, kind, pattern) in filters {
+            say(&tree, &[command, filter].concat()).assert_error(4, &[kind, pattern]);
+        }
+        // What only one of the runs has is new, not misspelt.
+        assert_eq!(say(&tree, &[command, &["-s", "a.s0", "a.s1"]].concat()).code, 0, "{command:?}");
+    }
+}
+
 #[test]
 fn newer_interrupted_runs_are_mentioned() {
     let tree = tree();

@@ -252,8 +252,11 @@ impl Bench<'_> {
             }
             candidates.push(Candidate { kernel, model, variant });
         }
-        if candidates.is_empty() {
-            let message = "none of the file's kernels fits --kernel";
+        let fits = |pattern: &Pattern| {
+            candidates.iter().any(|found| found.kernel.manifest.id.matches(pattern))
+        };
+        if let Some(pattern) = self.wanted.iter().find(|pattern| !fits(pattern)) {
+            let message = format!("--kernel: none of the file's kernels fits `{pattern}`");
             let hint = "name one of `kernels` in the file";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }

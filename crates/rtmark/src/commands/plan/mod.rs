@@ -61,7 +61,7 @@ pub struct Arguments {
     /// Clocks (in MHz, up to the soc's own) and ticks (in Hz) to sweep over: clock=24..168
     /// tick=100..10000, or comma-separated values. Costs are assumed to be the same number of
     /// cycles as at the soc's own clock, wait states included
-    #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
+    #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with_all = ["run", "offsets", "max_cycles", "report"])]
     sweep: Vec<SweepValues>,
     /// Part K of N of a sweep's points, so that several computers can share a sweep; `rtmark merge`
     /// joins the parts

@@ -205,6 +205,8 @@ pub struct MergedRun {
     pub answers: Vec<Answer>,
     /// The parts that are missing or incomplete, numbered from 1.
     pub missing: Vec<usize>,
+    /// How many different parts there were.
+    pub parts: usize,
     /// The commit that was measured.
     pub revision: Option<String>,
     /// The version of rtmark that measured.
@@ -242,6 +244,7 @@ pub fn join(parts: &[(PathBuf, RunPart)]) -> Result<Option<MergedRun>, CliError>
     Ok(Some(MergedRun {
         answers,
         missing: missing.collect(),
+        parts: by_number.len(),
         revision: first.revision.clone(),
         rtmark: first.question.rtmark.clone(),
     }))
