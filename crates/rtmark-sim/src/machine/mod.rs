@@ -336,6 +336,11 @@ impl Machine {
         on!(&self.core, core => core.state.devices().unmodelled.values().copied())
     }
 
+    /// Describes what the program has asked of the core itself that has no model.
+    pub fn core_without_model(&self) -> Vec<&'static str> {
+        on!(&self.core, core => core.without_model())
+    }
+
     /// Decides what happens on accesses to registers without a model.
     pub fn set_strictness(&mut self, strictness: Strictness) {
         on!(&mut self.core, core => core.state.devices_mut().strictness = strictness);

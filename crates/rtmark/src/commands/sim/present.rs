@@ -179,7 +179,10 @@ impl Arguments {
     /// Returns notes about the run.
     fn notes(&self, source: &RunSource, executed: &FinishedRun<'_>) -> Vec<String> {
         let of_clock = source.original_arguments(self).clock.notes(&executed.clock);
-        executed.notes.iter().cloned().chain(of_clock.iter().map(ToString::to_string)).collect()
+        let of_core = executed.session.machine.core_without_model().into_iter();
+        let of_core = of_core.map(|what| format!("no model: {what}"));
+        let of_clock = of_clock.iter().map(ToString::to_string);
+        executed.notes.iter().cloned().chain(of_clock).chain(of_core).collect()
     }
 
     /// Prints what the run took, and notes about it.
