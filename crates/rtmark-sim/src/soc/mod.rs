@@ -9,6 +9,7 @@ mod bus_matrix;
 mod check;
 mod clock_tree;
 mod core_kind;
+mod core_registers;
 mod memory_timing;
 mod peripheral;
 mod revision;
