@@ -86,7 +86,17 @@ fn runs_end_at_expected_output_or_timeout() {
     scratch
         .run_code(&prints, &failed)
         .assert_error(11, &["the program printed `JECT d`", "--fail-output"]);
-    assert_eq!(scratch.run_code(&prints, &["--until-output", "never"]).code, 0);
+    // What is awaited and never comes is no success, however the run ends; without that, it is one.
+    assert_eq!(whole.code, 0, "{whole:#?}");
+    let awaited = ["--until-output", "never"];
+    scratch.run_code(&prints, &awaited).assert_error(12, &["`never` was never printed"]);
+    let called = [&awaited as &[&str], &["--entry", "start"]].concat();
+    assert_eq!(scratch.run_code(ADD_ONE, &called[2..]).code, 0);
+    scratch.run_code(ADD_ONE, &called).assert_error(12, &["`never` was never printed"]);
+    let late = [&awaited as &[&str], &["--for", "10us"]].concat();
+    scratch.run_code(LOOP, &late).assert_error(12, &["`never` was never printed"]);
+    let either = [&awaited as &[&str], &["--until-output", "done"]].concat();
+    assert_eq!(scratch.run_code(&prints, &either).code, 0);
 
     // 12 MHz after a reset: 10 µs are 120 cycles.
     let lasts = scratch.run_code(LOOP, &["--for", "10us", "--format", "json"]);
@@ -110,7 +120,8 @@ fn events_that_never_occurred_are_reported() {
     let code = printing("hello", true);
     let awaited = |more: &[&str], note: &str| {
         let ended = scratch.run_code(&code, more);
-        assert_eq!(ended.code, 0, "{ended:#?}");
+        let exit = if more[0] == "--until-output" { 12 } else { 0 };
+        assert_eq!(ended.code, exit, "{ended:#?}");
         assert!(ended.stderr.contains(note), "{ended:#?}");
         assert!(!scratch.run_code(&code, &[more, &["-q"]].concat()).stderr.contains(note));
     };
@@ -458,6 +469,10 @@ fn statistics_are_printed() {
     );
     let result = scratch.run_code(&code, &["--entry", "start"]);
     assert!(result.stderr.contains("no model: 0x5ffff000 read once"), "{result:#?}");
+    // ldr r0, =CPACR, which a Cortex-M0+ lacks: the core's own registers have names, too.
+    let cpacr = [0x4801, 0x6800, 0x4770, 0x46C0, 0xED88, 0xE000];
+    let result = scratch.run_code(&cpacr, &["--entry", "start"]);
+    assert!(result.stderr.contains("no model: SCB.CPACR (0xe000ed88) read once"), "{result:#?}");
     let strict = scratch.run_code(&code, &["--entry", "start", "--strict"]);
     strict.assert_error(11, &["register without a model at pc 0x0800", "0x5ffff000", "--strict"]);
 }
@@ -486,10 +501,32 @@ fn applications_for_a_bootloader_start_from_their_own_vectors() {
     assert_eq!(result.code, 2, "{result:#?}");
     assert!(result.stderr.contains("--vectors"), "{result:#?}");
     assert_eq!(scratch.sim("app.hex", &["--vectors", "0x08002000"]).code, 0);
-    for unaligned in ["0x08002004", "0x08002040"] {
+    // 32 interrupts and 16 exceptions take 48 words (ARMv7-M ARM, B1.5.3).
+    for unaligned in ["0x08002004", "0x08002040", "0x08002080"] {
         let result = scratch.sim("app.hex", &["--vectors", unaligned]);
-        assert!(result.code == 2 && result.stderr.contains("is not a multiple of"), "{result:#?}");
+        result.assert_error(2, &["--vectors", "is not a multiple of 256", "48 vectors"]);
     }
+    // A raw binary that has its own table, but where the core cannot use it.
+    let mut application = raw(EXIT);
+    application[4..8].copy_from_slice(&(FLASH + 0x20C1).to_le_bytes());
+    std::fs::write(scratch.path("odd.bin"), &application).expect("writable");
+    scratch
+        .sim("odd.bin", &["--base", "0x08002080"])
+        .assert_error(2, &["--base", "is not a multiple of 256"]);
+}
+
+/// ARMv6-M: a Cortex-M0 has no VTOR, so no bootloader can set it.
+#[test]
+fn a_core_without_vtor_has_its_vectors_at_one_place() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("app.bin"), raw(EXIT)).expect("writable");
+    let sim = |vectors: &str| {
+        let arguments = ["sim", "app.bin", "--soc", "generic-cortex-m0", "--vectors", vectors];
+        run_rtmark(&scratch.path(""), &arguments)
+    };
+    sim("0x1000").assert_error(2, &["a Cortex-M0 has no VTOR", "0x00000000", "--entry"]);
+    let usual = sim("0");
+    assert!(!usual.stderr.contains("VTOR"), "{usual:#?}");
 }
 
 /// On RISC-V the program begins at the vectors that are given, not where the core begins after a reset.
@@ -510,9 +547,12 @@ fn applications_for_a_bootloader_start_on_risc_v() {
         assert_eq!(sim(&[]).code, 11, "{soc}: nothing is at its reset address");
         let result = sim(&["--vectors", "0x80001000"]);
         assert_eq!(result.code, 0, "{soc}: {result:#?}");
-        let unaligned = sim(&["--vectors", "0x80001002"]);
-        let said = unaligned.stderr.contains("is not a multiple of 4");
-        assert!(unaligned.code == 2 && said, "{soc}: {unaligned:#?}");
+        // MTVEC: bits 31 to 2 (RP2350 datasheet, 3.8.9), or 31 to 8 (Ibex Reference Guide, "Control and
+        // Status Registers").
+        let (unaligned, unit) =
+            if soc == "generic-ibex" { ("0x80001040", "256") } else { ("0x80001002", "4") };
+        sim(&["--vectors", unaligned])
+            .assert_error(2, &[&format!("is not a multiple of {unit}: "), "MTVEC"]);
     }
 }
 

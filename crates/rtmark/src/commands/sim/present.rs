@@ -46,6 +46,7 @@ impl FinishedRun<'_> {
                 format!("ended at {} when the time of --for had elapsed", session.location())
             }
             End::Other(ending) => session.describe(ending),
+            End::Unprinted(end) => self.message(end),
         }
     }
 }
@@ -69,7 +70,7 @@ impl Arguments {
 
     /// Classifies the ending with regard to the options.
     fn end(&self, executed: &FinishedRun<'_>) -> End {
-        match &executed.ended {
+        let end = match &executed.ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if executed.entry.is_some() => {
                 End::Returned
             }
@@ -82,7 +83,10 @@ impl Arguments {
             }
             Ending::Limit if self.lasts.is_some() => End::Lasted,
             other => End::Other(other.clone()),
-        }
+        };
+        // Under a debugger the text may have been seen there.
+        let is_awaited = !self.until_output.is_empty() && self.gdb.is_none();
+        if is_awaited { end.without_output() } else { end }
     }
 
     fn outcome<'a>(
