@@ -105,7 +105,7 @@ impl fmt::Display for Architecture {
 
 /// A chip that a file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chip {
+pub(crate) struct TargetChip {
     /// The name of the soc that comes with rtmark.
     pub soc: &'static str,
     /// Its core. A description under another name is of the same chip only if it has this core.
@@ -224,7 +224,7 @@ pub struct Image {
     format: ImageFormat,
     architecture: Option<Architecture>,
     /// The chip that it is for, if the file says so.
-    chip: Option<Chip>,
+    chip: Option<TargetChip>,
     entry: u32,
     segments: Vec<Segment>,
     sections: BTreeMap<String, Vec<u8>>,
@@ -315,7 +315,7 @@ impl Image {
     }
 
     /// Returns the chip that the file is for, if it says so: UF2 files do for RP2040 and RP2350.
-    pub(crate) fn chip(&self) -> Option<Chip> {
+    pub(crate) fn chip(&self) -> Option<TargetChip> {
         self.chip
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::chunks::Chunks;
-use super::{Architecture, Chip, Image, ImageError, ImageFormat};
+use super::{Architecture, Image, ImageError, ImageFormat, TargetChip};
 use crate::soc::CoreKind;
 
 /// The first two words of every block.
@@ -23,13 +23,13 @@ const HAS_FAMILY: u32 = 1 << 13;
 /// erratum RP2350-E10.
 const ABSOLUTE: u32 = 0xE48B_FF57;
 /// The families whose cores and socs are known (RP2350 datasheet, 5.5).
-const FAMILIES: [(u32, Architecture, Chip); 4] = [
-    (0xE48B_FF56, Architecture::ArmM, Chip { soc: "rp2040", core: CoreKind::CortexM0Plus }),
+const FAMILIES: [(u32, Architecture, TargetChip); 4] = [
+    (0xE48B_FF56, Architecture::ArmM, TargetChip { soc: "rp2040", core: CoreKind::CortexM0Plus }),
     (0xE48B_FF59, Architecture::ArmM, RP2350),
-    (0xE48B_FF5A, Architecture::RiscV, Chip { soc: "rp2350-riscv", core: CoreKind::Hazard3 }),
+    (0xE48B_FF5A, Architecture::RiscV, TargetChip { soc: "rp2350-riscv", core: CoreKind::Hazard3 }),
     (0xE48B_FF5B, Architecture::ArmM, RP2350),
 ];
-const RP2350: Chip = Chip { soc: "rp2350", core: CoreKind::CortexM33 };
+const RP2350: TargetChip = TargetChip { soc: "rp2350", core: CoreKind::CortexM33 };
 
 fn error_at(offset: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Uf2 { offset, problem: problem.into() }
