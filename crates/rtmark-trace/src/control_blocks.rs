@@ -436,8 +436,8 @@ mod tests {
     fn threads_are_ready_before_they_run() {
         let image = Image::from_raw(&[0; 8], 0).expect("an image");
         let (mut blocks, mut kernel) = (blocks(&image), Kernel::new());
-        let lists = READY_LIST..READY_LIST + 2 * 20;
-        blocks.lists = Some(ThreadLists::in_lists(lists.clone(), (20, 8), (4, 12)));
+        let array = READY_LIST..READY_LIST + 2 * 20;
+        blocks.lists = Some(ThreadLists::in_lists(array, (20, 8), (4, 12)));
         // An item at 0x40 in each block; the lists end where they begin.
         let (low, high) = (READY_LIST, READY_LIST + 20);
         for list in [low, high] {
@@ -457,11 +457,11 @@ mod tests {
         link(&mut kernel, low, &[SECOND]);
         link(&mut kernel, high, &[FIRST]);
         kernel.run(FIRST);
-        assert_eq!(shown(&mut blocks, &kernel), "main (idle)");
+        assert_eq!(shown(&mut blocks, &kernel), "(idle) main");
         // A list that leads nowhere, or into itself, ends the search and nothing else.
         for next in [0, 0x6000_0000, SECOND + 0x40] {
             kernel.0.poke_word(SECOND + 0x40 + 4, next).expect("in RAM");
-            assert_eq!(shown(&mut blocks, &kernel), "main (idle)");
+            assert_eq!(shown(&mut blocks, &kernel), "(idle) main");
         }
         // A chain of all threads (ThreadX, Zephyr), which ends where it began, or with zero.
         for end in [FIRST, 0] {
