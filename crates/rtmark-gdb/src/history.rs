@@ -95,6 +95,25 @@ impl<O: Observer> Observer for Before<'_, O> {
     }
 }
 
+/// Observes nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn before(&mut self, _: &Machine) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs up to a moment, unless the observer or something else ends the run before it.
+fn run_before(machine: &mut Machine, end: Moment, observer: &mut impl Observer) -> Stop {
+    let mut before = Before { end, observer };
+    let stop = machine.run_observed(end.cycles, &mut before);
+    if stop == Stop::Limit && Moment::of(machine) < end {
+        return machine.run_observed(Cycles(u64::MAX), &mut before);
+    }
+    stop
+}
+
 /// Records the last stop before a certain instruction.
 struct LastHit<'a> {
     stops: &'a Stops,
@@ -175,14 +194,34 @@ impl History {
         }
     }
 
+    /// Runs on to a moment of the known future, at full speed, with the known changes. Returns what ends the run
+    /// at or before that moment, if anything does.
+    pub fn advance(&self, machine: &mut Machine, to: Moment) -> Option<Stop> {
+        while Moment::of(machine) < to {
+            let end = self.next_change(machine).map_or(to, |change| change.min(to));
+            let mut stop = machine.run(end.cycles);
+            // Several instructions may begin in the last cycle.
+            if stop == Stop::Limit && Moment::of(machine) < end {
+                stop = run_before(machine, end, &mut Nobody);
+            }
+            let goes_on = matches!(stop, Stop::Limit | Stop::Observer) || self.changes_at(end);
+            if Moment::of(machine) < end || !goes_on {
+                return Some(stop);
+            }
+            self.repeat_changes(machine, end);
+        }
+        None
+    }
+
+    /// Returns whether there are known changes of a moment.
+    fn changes_at(&self, moment: Moment) -> bool {
+        self.changes.iter().any(|(at, _)| *at == moment)
+    }
+
     /// Runs until the observer stops, with the known changes.
     fn run(&self, machine: &mut Machine, observer: &mut impl Observer) -> Stop {
         while let Some(end) = self.next_change(machine) {
-            let mut before = Before { end, observer };
-            let mut stop = machine.run_observed(end.cycles, &mut before);
-            if stop == Stop::Limit && Moment::of(machine) < end {
-                stop = machine.run_observed(Cycles(u64::MAX), &mut before);
-            }
+            let stop = run_before(machine, end, observer);
             if Moment::of(machine) < end {
                 return stop;
             }

@@ -142,7 +142,8 @@ fn run_session(
 
 /// Waits for a debugger at an address and follows its commands; the program runs no further than the
 /// cycle limit, which is asked for again when it is reached: the program may have made its clock faster.
-/// Returns the machine as the debugger has left it.
+/// Returns the machine as the debugger has left it; if it has detached in the past, at the latest moment that it
+/// has seen, with the changes made on the way there.
 ///
 /// # Errors
 ///
@@ -158,9 +159,12 @@ pub fn serve(
         .map_err(|source| ConnectError { address: address.to_owned(), source })?;
     let mut debugged = DebugTarget::new(machine, limit, observer);
     let conversed = run_session(&connection, &mut debugged);
+    // To detach is to continue, in the past as well.
+    let is_left = matches!(conversed, Ok(DisconnectReason::Disconnect));
+    let ahead = if is_left { debugged.return_to_present() } else { None };
     let DebugTarget { machine, stop, observer, .. } = debugged;
     let ended = match conversed {
-        Ok(DisconnectReason::Disconnect) => SessionEnd::Detached,
+        Ok(DisconnectReason::Disconnect) => ahead.map_or(SessionEnd::Detached, SessionEnd::Stopped),
         Ok(DisconnectReason::TargetExited(_) | DisconnectReason::TargetTerminated(_)) => {
             stop.map_or(SessionEnd::Detached, SessionEnd::Stopped)
         }

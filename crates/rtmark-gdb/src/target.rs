@@ -162,6 +162,14 @@ impl<'a> DebugTarget<'a> {
         self.history.next_change(&self.machine).into_iter().chain(printed).min()
     }
 
+    /// Leaves the past: runs on through the known future to the latest moment that was seen, and prints nothing
+    /// again. Returns what ends the run there, if anything does.
+    pub fn return_to_present(&mut self) -> Option<Stop> {
+        let stop = self.history.advance(&mut self.machine, self.printed);
+        self.machine.take_console();
+        stop
+    }
+
     fn run_forward(&mut self, is_step: bool) -> Option<TargetStopReason> {
         self.stop = None;
         let now = self.machine.cycles();

@@ -2,7 +2,7 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
 
-use rtmark_sim::{Observer, Soc};
+use rtmark_sim::{Observer, Register, Soc};
 
 use super::*;
 
@@ -167,7 +167,48 @@ fn reverse_steps_undo_steps() {
         assert_eq!(debugger.send_packet("D"), "OK");
     });
     assert_eq!(ended, SessionEnd::Detached);
-    assert_eq!(machine.instructions().0, 0);
+    assert_eq!(machine.instructions().0, 5, "it goes on from where it had come");
+}
+
+/// To detach is to continue: in the past, the known future comes first, with what was changed there.
+#[test]
+fn a_program_left_in_the_past_meets_the_changes_ahead() {
+    let debugged = |backwards: usize| {
+        let (mut machine, ended) = session(|debugger| {
+            debugger.steps("s", 6);
+            assert_eq!(debugger.send_packet("M20000010,4:01020304"), "OK");
+            debugger.set_register(0, 100);
+            debugger.steps("s", 2);
+            // At the last moment as well.
+            debugger.set_register(0, 200);
+            debugger.steps("bs", backwards);
+            assert_eq!(debugger.send_packet("D"), "OK");
+        });
+        assert_eq!(ended, SessionEnd::Detached);
+        machine.run(Cycles(1_000));
+        let r0 = machine.register(Register::R(0));
+        (machine.instructions(), machine.cycles(), r0, machine.peek(0x2000_0010, 4))
+    };
+    let present = debugged(0);
+    assert!(present.2 > 200 && present.3 == [1, 2, 3, 4], "{present:?}");
+    for backwards in [1, 2, 5, 8] {
+        assert_eq!(debugged(backwards), present, "{backwards} steps back");
+    }
+}
+
+#[test]
+fn a_program_left_in_the_past_prints_nothing_twice() {
+    let (mut machine, _, mut printed) = session_of(machine(SOC, &PRINTING), |debugger| {
+        assert_eq!(debugger.send_packet(&format!("Z0,{PRINTS},2")), "OK");
+        for to in ["c", "c", "c", "c", "bc", "bc"] {
+            assert!(debugger.send_packet(to).starts_with("T05"));
+        }
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    machine.run(Cycles(500));
+    printed.extend(machine.take_console());
+    assert!(printed.len() > 10, "{printed:?}");
+    assert!(printed.iter().copied().eq((b'A'..).take(printed.len())), "{printed:?}");
 }
 
 #[test]

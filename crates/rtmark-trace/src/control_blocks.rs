@@ -6,6 +6,7 @@
 use rtmark_sim::{Image, Machine};
 
 use crate::tasks::State;
+use crate::thread_lists::ThreadLists;
 use rtmark_observe::{ThreadNames, offset_of};
 
 /// The maximum number of threads tracked.
@@ -46,7 +47,7 @@ enum Ready {
     Unknown,
 }
 
-/// A thread that has run.
+/// A thread that has run, or is in one of the kernel's lists.
 #[derive(Debug)]
 struct Thread {
     block: u32,
@@ -67,6 +68,8 @@ pub struct ControlBlocks<'a> {
     begun: Option<(u32, u32)>,
     name: Option<Name>,
     ready: Ready,
+    /// Where to find threads that have not run yet.
+    lists: Option<ThreadLists>,
     /// The threads seen so far.
     known: Vec<Thread>,
 }
@@ -85,7 +88,7 @@ impl<'a> ControlBlocks<'a> {
 
     /// Creates a reader for the threads that a pointer at `current` points to.
     fn at(image: &'a Image, current: u32, name: Option<Name>, ready: Ready) -> Self {
-        Self { image, current, begun: None, name, ready, known: Vec::new() }
+        Self { image, current, begun: None, name, ready, lists: None, known: Vec::new() }
     }
 
     /// FreeRTOS 10 and 11 (`tasks.c`).
@@ -107,7 +110,8 @@ impl<'a> ControlBlocks<'a> {
             _ => Ready::Unknown,
         };
         let begun = symbols.address_of("xSchedulerRunning").map(|running| (running, PD_TRUE));
-        Some(Self { begun, ..Self::at(image, current, Some(Name::Within(name)), ready) })
+        let lists = lists.and_then(|(from, to)| ThreadLists::free_rtos(elf, from..to));
+        Some(Self { begun, lists, ..Self::at(image, current, Some(Name::Within(name)), ready) })
     }
 
     /// ThreadX 6 (`tx_api.h`): a thread's state is 0 when it is ready to run.
@@ -117,7 +121,9 @@ impl<'a> ControlBlocks<'a> {
         let name = offset_of(elf, BLOCK, "tx_thread_name")?;
         let state = offset_of(elf, BLOCK, "tx_thread_state");
         let ready = state.map_or(Ready::Unknown, |offset| Ready::Has { offset, bytes: 4, bits: 0 });
-        Some(Self::at(image, current, Some(Name::Pointer(name)), ready))
+        let first = image.symbols().address_of("_tx_thread_created_ptr");
+        let lists = ThreadLists::chain(first, offset_of(elf, BLOCK, "tx_thread_created_next"));
+        Some(Self { lists, ..Self::at(image, current, Some(Name::Pointer(name)), ready) })
     }
 
     /// Zephyr 2 to 4 (`kernel_structs.h`, `thread.h`). Without `CONFIG_THREAD_NAME`, a thread is named
@@ -135,7 +141,10 @@ impl<'a> ControlBlocks<'a> {
             bits: ZEPHYR_QUEUED,
         });
         let name = offset_of(elf, "k_thread", "name").map(Name::Within);
-        Some(Self::at(image, current, name, ready))
+        // With `CONFIG_THREAD_MONITOR`.
+        let first = offset_of(elf, "z_kernel", "threads").map(|first| kernel.wrapping_add(first));
+        let lists = ThreadLists::chain(first, offset_of(elf, "k_thread", "next_thread"));
+        Some(Self { lists, ..Self::at(image, current, name, ready) })
     }
 
     /// ChibiOS/RT 6 and 7 (`chobjects.h`). Threads have names with `CH_CFG_USE_REGISTRY`.
@@ -185,20 +194,31 @@ impl<'a> ControlBlocks<'a> {
         Some(Self::at(image, current, name, Ready::Unknown))
     }
 
-    /// Returns the states of all threads that have run, at a moment when the kernel is not changing them.
+    /// Returns the states of all known threads, at a moment when the kernel is not changing them.
     /// A thread that is gone, because another one has its block now, waits; it is returned once.
     pub fn states(&mut self, machine: &Machine) -> Vec<(String, State)> {
-        // Before start-up code has initialised it, RAM may hold anything.
-        if self.begun.is_some_and(|(address, value)| word(machine, address) != value) {
+        if self.has_begun(machine)
+            && let Some(lists) = &self.lists
+        {
+            for block in lists.blocks(machine) {
+                self.meet(machine, block);
+            }
+        }
+        self.known_states(machine)
+    }
+
+    /// Tells whether the kernel has begun. Before start-up code has initialised it, RAM may hold anything.
+    fn has_begun(&self, machine: &Machine) -> bool {
+        self.begun.is_none_or(|(address, value)| word(machine, address) == value)
+    }
+
+    /// Returns the states of all threads that are known, with the running one.
+    fn known_states(&mut self, machine: &Machine) -> Vec<(String, State)> {
+        if !self.has_begun(machine) {
             return Vec::new();
         }
         let current = word(machine, self.current);
-        let is_new = !self.known.iter().any(|thread| thread.block == current);
-        if is_new && self.known.len() < MAX_THREADS && self.is_block(machine, current) {
-            let text = self.text_of(machine, current);
-            let name = self.name_of(text.as_deref(), current);
-            self.known.push(Thread { block: current, text, name, state: State::Waiting });
-        }
+        self.meet(machine, current);
         let mut states = Vec::new();
         for at in 0..self.known.len() {
             let Thread { block, state: before, .. } = self.known[at];
@@ -215,6 +235,16 @@ impl<'a> ControlBlocks<'a> {
         }
         states.extend(self.known.iter().map(|thread| (thread.name.clone(), thread.state)));
         states
+    }
+
+    /// Adds the thread of a control block, if it is new.
+    fn meet(&mut self, machine: &Machine, block: u32) {
+        let is_new = !self.known.iter().any(|thread| thread.block == block);
+        if is_new && self.known.len() < MAX_THREADS && self.is_block(machine, block) {
+            let text = self.text_of(machine, block);
+            let name = self.name_of(text.as_deref(), block);
+            self.known.push(Thread { block, text, name, state: State::Waiting });
+        }
     }
 
     /// Reads a thread's name again; returns the former one if it has changed. A thread that does not run
@@ -285,7 +315,7 @@ impl<'a> ControlBlocks<'a> {
 
 impl ThreadNames for ControlBlocks<'_> {
     fn running(&mut self, machine: &Machine) -> Option<String> {
-        let states = self.states(machine);
+        let states = self.known_states(machine);
         let running = states.into_iter().find(|(_, state)| *state == State::Running);
         running.map(|(name, _)| name)
     }
@@ -297,7 +327,7 @@ fn value(machine: &Machine, address: u32, bytes: usize) -> u32 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-fn word(machine: &Machine, address: u32) -> u32 {
+pub fn word(machine: &Machine, address: u32) -> u32 {
     value(machine, address, 4)
 }
 
@@ -398,6 +428,50 @@ mod tests {
         kernel.run(SECOND);
         assert_eq!(shown(&mut blocks, &kernel), "reader (main)");
         assert_eq!(blocks.running(&kernel.0).as_deref(), Some("reader"));
+    }
+
+    /// FreeRTOS's lists (`list.h`): a number of items, an index, and the item that ends the list; an item has a value,
+    /// the next and the previous item, its owner and its list.
+    #[test]
+    fn threads_are_ready_before_they_run() {
+        let image = Image::from_raw(&[0; 8], 0).expect("an image");
+        let (mut blocks, mut kernel) = (blocks(&image), Kernel::new());
+        let array = READY_LIST..READY_LIST + 2 * 20;
+        blocks.lists = Some(ThreadLists::in_lists(array, (20, 8), (4, 12)));
+        // An item at 0x40 in each block; the lists end where they begin.
+        let (low, high) = (READY_LIST, READY_LIST + 20);
+        for list in [low, high] {
+            kernel.0.poke_word(list + 8 + 4, list + 8).expect("in RAM");
+        }
+        let link = |kernel: &mut Kernel, list: u32, owners: &[u32]| {
+            let mut at = list + 8;
+            for owner in owners {
+                kernel.0.poke_word(at + 4, owner + 0x40).expect("in RAM");
+                kernel.0.poke_word(owner + 0x40 + 12, *owner).expect("in RAM");
+                at = owner + 0x40;
+            }
+            kernel.0.poke_word(at + 4, list + 8).expect("in RAM");
+        };
+        kernel.create(FIRST, "main");
+        kernel.create(SECOND, "idle");
+        link(&mut kernel, low, &[SECOND]);
+        link(&mut kernel, high, &[FIRST]);
+        kernel.run(FIRST);
+        assert_eq!(shown(&mut blocks, &kernel), "(idle) main");
+        // A list that leads nowhere, or into itself, ends the search and nothing else.
+        for next in [0, 0x6000_0000, SECOND + 0x40] {
+            kernel.0.poke_word(SECOND + 0x40 + 4, next).expect("in RAM");
+            assert_eq!(shown(&mut blocks, &kernel), "(idle) main");
+        }
+        // A chain of all threads (ThreadX, Zephyr), which ends where it began, or with zero.
+        for end in [FIRST, 0] {
+            let mut blocks = self::blocks(&image);
+            blocks.lists = ThreadLists::chain(Some(CURRENT + 4), Some(0x80));
+            kernel.0.poke_word(CURRENT + 4, FIRST).expect("in RAM");
+            kernel.0.poke_word(FIRST + 0x80, SECOND).expect("in RAM");
+            kernel.0.poke_word(SECOND + 0x80, end).expect("in RAM");
+            assert_eq!(shown(&mut blocks, &kernel), "main (idle)");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod polls;
 mod recorder;
 mod schema;
 mod tasks;
+mod thread_lists;
 mod timeline;
 
 pub use control_blocks::ControlBlocks;

@@ -8,7 +8,6 @@
 //! which cannot wait for input, calls `main` again for each request.
 
 mod console;
-mod core_registers;
 mod event;
 mod history;
 mod look;

@@ -6,8 +6,6 @@ use std::ops::ControlFlow;
 use rtmark_sim::{AccessKind, Machine, Observer, Soc};
 use serde::Serialize;
 
-use crate::core_registers;
-
 /// The lowest address of peripherals; below it is memory.
 const PERIPHERALS: u32 = 0x4000_0000;
 /// The most registers recorded, so that a program that walks over all addresses cannot fill the memory.
@@ -65,15 +63,5 @@ impl Observer for AccessRecorder {
 
 /// Names what is at an address: a register of the chip's peripherals, or of the core's.
 fn name(soc: &Soc, address: u32) -> String {
-    let holds = |base: u32, bytes: u32| address.wrapping_sub(base) < bytes;
-    let found = soc.peripherals.iter().find(|of| holds(of.base, of.extent()));
-    if let Some(peripheral) = found {
-        let offset = address - peripheral.base;
-        let register = peripheral.registers.iter().find(|register| register.offset == offset);
-        return match register {
-            Some(register) => format!("{}.{}", peripheral.name, register.name),
-            None => format!("{}+{offset:#x}", peripheral.name),
-        };
-    }
-    core_registers::name(address).unwrap_or_else(|| "not in this chip’s file".to_owned())
+    soc.register_name(address).unwrap_or_else(|| "not in this chip’s file".to_owned())
 }

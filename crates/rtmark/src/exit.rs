@@ -24,7 +24,8 @@ pub enum Exit {
     BuildFailed = 10,
     /// Firmware faulted, locked up, or failed its own check.
     Faulted = 11,
-    /// Firmware ran out of its cycle budget, sleeps forever, or never reached its probes.
+    /// Firmware ran out of its cycle budget, sleeps forever, or never reached its probes or printed what
+    /// was awaited.
     OutOfBudget = 12,
     /// A compiler, another tool or a device is missing.
     Missing = 13,
@@ -70,7 +71,8 @@ impl Exit {
             }
             Self::Faulted => "firmware faulted, locked up, or failed its own check",
             Self::OutOfBudget => {
-                "firmware ran out of its cycle budget, sleeps forever, or never reached its probes"
+                "firmware ran out of its cycle budget, sleeps forever, or never reached its probes or \
+                 printed what --until-output awaits"
             }
             Self::Missing => "a required tool or device is missing",
         }

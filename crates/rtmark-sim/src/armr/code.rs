@@ -2,8 +2,9 @@
 
 use super::control::SystemRegister;
 use super::graph::Graph;
-use super::isa::{Instruction, InstructionSet, Op, decode, is_wide};
+use super::isa::{Instruction, InstructionSet, Op, decode};
 use super::timing::{Demand, Flow, Passages, demand};
+use crate::isa::is_wide;
 use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 

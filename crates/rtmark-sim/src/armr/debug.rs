@@ -102,6 +102,10 @@ impl CoreModel for CortexR5 {
     fn run(&mut self, until: Cycles) -> Stop {
         self.run_on(until)
     }
+
+    fn without_model(&self) -> Vec<&'static str> {
+        self.state.core.arch.control.counters.without_model().collect()
+    }
 }
 
 impl Controlled for CortexR5 {

@@ -29,6 +29,11 @@ pub trait CoreModel: Observed {
 
     fn run(&mut self, until: Cycles) -> Stop;
 
+    /// Describes what the program has asked of the core itself that has no model. By default, everything has.
+    fn without_model(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Returns the real reason for a stop, where it differs from the apparent one.
     fn reason(&self, stop: Stop) -> Stop {
         stop

@@ -8,6 +8,7 @@
 
 use crate::state::{Blocker, CoreState, Irq, Trial};
 use crate::timing::memo::PipeState;
+use crate::timing::pipeline::FloatUnit;
 use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::Masks;
@@ -416,6 +417,7 @@ struct SavedState {
     line_mask: u32,
     fetched: u32,
     code_free: u64,
+    float_unit: (u64, FloatUnit),
     deadline: u64,
     trap_value: u32,
     taken: u64,
@@ -448,6 +450,7 @@ impl SavedState {
             line_mask: machine.state.line_mask,
             fetched: machine.state.fetched,
             code_free: machine.state.code_free,
+            float_unit: machine.state.float_unit,
             deadline: machine.state.deadline,
             trap_value: machine.state.trap_value,
             taken: machine.state.watches.taken,
@@ -477,6 +480,7 @@ impl SavedState {
         machine.state.line_mask = self.line_mask;
         machine.state.fetched = self.fetched;
         machine.state.code_free = self.code_free;
+        machine.state.float_unit = self.float_unit;
         machine.state.deadline = self.deadline;
         machine.state.trap_value = self.trap_value;
         machine.state.watches.taken = self.taken;

@@ -362,7 +362,11 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
             let apart = peripheral.irq.len() > 1;
             let wiring =
                 if apart { timer::Stm32Wiring::Apart } else { timer::Stm32Wiring::Together };
-            Device::Stm32Timer(timer::Stm32Timer::new(bits, wiring))
+            let timer = timer::Stm32Timer::new(bits, wiring);
+            Device::Stm32Timer(match peripheral.repetition_counter {
+                Some(false) => timer.without_repetition_counter(),
+                _ => timer,
+            })
         }
         Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::default()),
         Kind::NrfUart => Device::NrfUarte(uart::NrfUarte::without_dma()),

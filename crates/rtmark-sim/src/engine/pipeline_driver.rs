@@ -324,6 +324,7 @@ impl State {
     pub(crate) fn drain(&mut self) {
         if self.rules.classify.is_some() {
             let pc = self.cpu.pc;
+            self.note_float_unit(self.cycles, self.pipe);
             let drained = self.memo.drain(pc, self.pipe);
             self.cycles += self.or_record_stall(pc, drained);
             if !self.rules.model_buses() {
@@ -397,6 +398,7 @@ impl State {
     /// entered. No further fetch is requested from the cycle before on: measured on a CC2650.
     pub(crate) fn note_fetches(&mut self, (entered, pipe): (u64, PipeState), at: u64) {
         let pc = self.cpu.pc;
+        self.note_float_unit(entered, pipe);
         self.code_free = 0;
         if let Some(classify) = self.rules.classify
             && self.trial != Trial::Failed
@@ -415,6 +417,14 @@ impl State {
                 left
             });
             self.code_free = entered + u64::from(clocks) + left;
+        }
+    }
+
+    /// Records what the floating-point unit still does for the program that an exception interrupts or a return
+    /// leaves, whose newest instruction has entered in a cycle.
+    fn note_float_unit(&mut self, entered: u64, pipe: PipeState) {
+        if self.features.fp && self.rules.model_buses() {
+            self.float_unit = (entered, self.memo.float_unit(pipe));
         }
     }
 
@@ -445,7 +455,10 @@ impl State {
             refilled = refilled.saturating_sub(waits);
         }
         let buffers = !self.system.has_no_write_buffer();
-        self.pipe = self.memo.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
+        let refilled = refilled.min(u8::MAX.into());
+        let (entered, float_unit) = self.float_unit;
+        let float_unit = float_unit.after(self.cycles.saturating_sub(refilled + entered));
+        self.pipe = self.memo.refilled(buffers, refilled as u8, float_unit);
         self.fetch_as_target(slot);
         let entered = self.enter_next(classify, self.condition_of_next());
         self.cycles += u64::from(entered.cost);

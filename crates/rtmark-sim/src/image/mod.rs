@@ -103,6 +103,15 @@ impl fmt::Display for Architecture {
     }
 }
 
+/// A chip that a file names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TargetChip {
+    /// The name of the soc that comes with rtmark.
+    pub soc: &'static str,
+    /// Its core. A description under another name is of the same chip only if it has this core.
+    pub core: CoreKind,
+}
+
 /// A piece of memory that an image fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -214,8 +223,8 @@ impl Symbols {
 pub struct Image {
     format: ImageFormat,
     architecture: Option<Architecture>,
-    /// The soc that it is for, if the file says so.
-    soc: Option<&'static str>,
+    /// The chip that it is for, if the file says so.
+    chip: Option<TargetChip>,
     entry: u32,
     segments: Vec<Segment>,
     sections: BTreeMap<String, Vec<u8>>,
@@ -305,9 +314,9 @@ impl Image {
         self.architecture
     }
 
-    /// Returns the name of the soc that the file is for, if it says so: UF2 files do for RP2040 and RP2350.
-    pub fn soc(&self) -> Option<&'static str> {
-        self.soc
+    /// Returns the chip that the file is for, if it says so: UF2 files do for RP2040 and RP2350.
+    pub(crate) fn chip(&self) -> Option<TargetChip> {
+        self.chip
     }
 
     /// Returns the entry point that the file states, including the Thumb bit; 0 if it states none.

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::chunks::Chunks;
-use super::{Architecture, Image, ImageError, ImageFormat};
+use super::{Architecture, Image, ImageError, ImageFormat, TargetChip};
+use crate::soc::CoreKind;
 
 /// The first two words of every block.
 pub const MAGIC: [u8; 8] = [0x55, 0x46, 0x32, 0x0A, 0x57, 0x51, 0x5D, 0x9E];
@@ -22,12 +23,13 @@ const HAS_FAMILY: u32 = 1 << 13;
 /// erratum RP2350-E10.
 const ABSOLUTE: u32 = 0xE48B_FF57;
 /// The families whose cores and socs are known (RP2350 datasheet, 5.5).
-const FAMILIES: [(u32, Architecture, &str); 4] = [
-    (0xE48B_FF56, Architecture::ArmM, "rp2040"),
-    (0xE48B_FF59, Architecture::ArmM, "rp2350"),
-    (0xE48B_FF5A, Architecture::RiscV, "rp2350-riscv"),
-    (0xE48B_FF5B, Architecture::ArmM, "rp2350"),
+const FAMILIES: [(u32, Architecture, TargetChip); 4] = [
+    (0xE48B_FF56, Architecture::ArmM, TargetChip { soc: "rp2040", core: CoreKind::CortexM0Plus }),
+    (0xE48B_FF59, Architecture::ArmM, RP2350),
+    (0xE48B_FF5A, Architecture::RiscV, TargetChip { soc: "rp2350-riscv", core: CoreKind::Hazard3 }),
+    (0xE48B_FF5B, Architecture::ArmM, RP2350),
 ];
+const RP2350: TargetChip = TargetChip { soc: "rp2350", core: CoreKind::CortexM33 };
 
 fn error_at(offset: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Uf2 { offset, problem: problem.into() }
@@ -109,8 +111,9 @@ impl Image {
             return Err(ImageError::Empty);
         }
         let known = FAMILIES.into_iter().find(|(known, ..)| *known == id);
-        let (architecture, soc) = known.map(|(_, architecture, soc)| (architecture, soc)).unzip();
-        Ok(Self { format: ImageFormat::Uf2, architecture, soc, segments, ..Self::default() })
+        let (architecture, chip) =
+            known.map(|(_, architecture, chip)| (architecture, chip)).unzip();
+        Ok(Self { format: ImageFormat::Uf2, architecture, chip, segments, ..Self::default() })
     }
 }
 
@@ -157,7 +160,7 @@ mod tests {
     fn families_name_cores_and_socs() {
         let of = |family| {
             let image = Image::from_uf2(&block(0, 0, 1, family)).expect("an image");
-            (image.architecture(), image.soc())
+            (image.architecture(), image.chip().map(|chip| chip.soc))
         };
         assert_eq!(of(7), (None, None));
         assert_eq!(of(0xE48B_FF56), (Some(Architecture::ArmM), Some("rp2040")));

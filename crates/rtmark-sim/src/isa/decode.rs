@@ -7,12 +7,8 @@
 
 use super::encodings::{Encoding, NARROW, WIDE};
 use super::form::{Form, Isa};
+use super::t32::{expand_immediate, is_wide, sign_extend};
 use super::{Op, Slot};
-
-/// Returns whether an instruction that begins with this halfword has a second one.
-pub const fn is_wide(first: u16) -> bool {
-    first >> 11 >= 0b11101
-}
 
 /// Decodes the instruction at `address`; `second` is ignored for 16-bit instructions.
 pub fn decode(address: u32, first: u16, second: u16, supports: impl Fn(Isa) -> bool) -> Slot {
@@ -27,11 +23,6 @@ pub(super) struct Fields {
     pub(super) bits: u32,
     address: u32,
     pub(super) size: u8,
-}
-
-/// Sign-extends the low `width` bits.
-const fn sign_extend(value: u32, width: u32) -> u32 {
-    ((value << (32 - width)) as i32 >> (32 - width)) as u32
 }
 
 impl Fields {
@@ -120,7 +111,10 @@ impl Fields {
             }
             Form::ChangeState => slot.aux = self.get(b'j'),
             Form::Expand => slot.imm = expand_immediate(slot.imm).0,
-            Form::ExpandCarry => (slot.imm, slot.aux) = expand_immediate(slot.imm),
+            Form::ExpandCarry => {
+                let (imm, carries) = expand_immediate(slot.imm);
+                (slot.imm, slot.aux) = (imm, u32::from(carries));
+            }
             Form::Shifted => {
                 if matches!(slot.op, Op::Pkhbt | Op::Pkhtb) {
                     let kind = if slot.op == Op::Pkhtb { 2 } else { 0 };
@@ -384,18 +378,6 @@ const fn shift_code(kind: u32, amount: u32) -> u32 {
 /// Returns the operation on a shifted register, or the one on a plain register if there is no shift.
 fn shifted(op: Op, kind: u32, amount: u32) -> (Op, u32) {
     if kind == 0 && amount == 0 { (op.unshifted(), 0) } else { (op, shift_code(kind, amount)) }
-}
-
-/// ThumbExpandImm (DDI 0403, A5.3.2): returns the value, and 1 if its bit 31 is a carry.
-const fn expand_immediate(imm12: u32) -> (u32, u32) {
-    let byte = imm12 & 0xFF;
-    match imm12 >> 8 {
-        0 => (byte, 0),
-        1 => (byte << 16 | byte, 0),
-        2 => (byte << 24 | byte << 8, 0),
-        3 => (byte << 24 | byte << 16 | byte << 8 | byte, 0),
-        _ => ((0x80 | (imm12 & 0x7F)).rotate_right(imm12 >> 7), 1),
-    }
 }
 
 /// VFPExpandImm for single precision (DDI 0403, A6.4.1).

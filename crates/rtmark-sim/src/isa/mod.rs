@@ -10,11 +10,13 @@ mod features;
 mod form;
 mod op;
 mod slot;
+mod t32;
 mod text;
 
-pub use decode::{decode, is_wide};
+pub use decode::decode;
 pub use features::Features;
 pub use form::Isa;
 pub use op::{Group, Op};
 pub use slot::Slot;
+pub use t32::{expand_immediate, is_wide, sign_extend};
 pub use text::Disassembly;

@@ -163,13 +163,18 @@ impl Machine {
     /// Programs an image into the memories and resets.
     ///
     /// # Errors
-    /// When a segment lies outside the soc's memories, or there is no vector table where the soc expects
-    /// it.
+    /// When a segment lies outside the soc's memories, the image is for another core or chip, or there is no
+    /// vector table where the soc expects it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         let soc = self.soc();
         if let Some(for_core) = image.architecture().filter(|image| !image.runs_on(soc.core)) {
-            let (soc, core, fits) = (soc.name.clone(), soc.core.name(), image.soc());
+            let fits = image.chip().map(|chip| chip.soc);
+            let (soc, core) = (soc.name.clone(), soc.core.name());
             return Err(LoadError::OtherCore { image: for_core, soc, core, fits });
+        }
+        if let Some(chip) = image.chip().filter(|chip| chip.core != soc.core) {
+            let (soc, core) = (soc.name.clone(), soc.core.name());
+            return Err(LoadError::OtherChip { image: chip.soc, its: chip.core.name(), soc, core });
         }
         on!(&mut self.core, core => core.state.load(image))
     }
@@ -329,6 +334,11 @@ impl Machine {
     /// ascending order of address; at most 256.
     pub fn unmodelled(&self) -> impl Iterator<Item = Unmodelled> + '_ {
         on!(&self.core, core => core.state.devices().unmodelled.values().copied())
+    }
+
+    /// Describes what the program has asked of the core itself that has no model.
+    pub fn core_without_model(&self) -> Vec<&'static str> {
+        on!(&self.core, core => core.without_model())
     }
 
     /// Decides what happens on accesses to registers without a model.

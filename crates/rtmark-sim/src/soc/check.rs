@@ -256,13 +256,9 @@ impl Soc {
 
     /// Refuses a vector table where the core cannot have one.
     fn check_vectors(&self) -> Checked {
-        let unit = self.vector_alignment();
-        match self.vectors {
-            Some(vectors) if !vectors.is_multiple_of(unit) => refuse(
-                &[KeyStep::Key("vectors")],
-                format!("vectors = {vectors:#010x} is not a multiple of {unit}"),
-            ),
-            _ => Ok(()),
+        match self.vectors.and_then(|vectors| self.refuse_vectors(vectors)) {
+            Some(problem) => refuse(&[KeyStep::Key("vectors")], format!("vectors = {problem}")),
+            None => Ok(()),
         }
     }
 

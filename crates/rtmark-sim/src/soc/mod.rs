@@ -9,6 +9,7 @@ mod bus_matrix;
 mod check;
 mod clock_tree;
 mod core_kind;
+mod core_registers;
 mod memory_timing;
 mod peripheral;
 mod revision;
@@ -286,9 +287,42 @@ impl Soc {
         self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
     }
 
-    /// Returns what the address of a vector table must be a multiple of (VTOR: DDI 0403, B3.2.5).
-    pub const fn vector_alignment(&self) -> u32 {
-        if self.core.is_cortex_m() { 128 } else { 4 }
+    /// Returns why the core cannot have its vectors at an address, if it cannot.
+    ///
+    /// A table for VTOR is aligned to its size, rounded up to a power of two, and at least to 128 bytes (DDI
+    /// 0403, B1.5.3; DDI 0553, B3.30), to 256 on a Cortex-M0+, whose VTOR has no bit 7 here. MTVEC has bits 31
+    /// to 2 on a Hazard3 (RP2350 datasheet, 3.8.9), and 31 to 8 on an Ibex (Ibex Reference Guide, "Control and
+    /// Status Registers").
+    pub fn refuse_vectors(&self, address: u32) -> Option<String> {
+        let (unit, why) = match self.core {
+            CoreKind::Ibex => (256, "an Ibex's MTVEC has no lower bits".to_owned()),
+            CoreKind::Hazard3 => (4, "a Hazard3's MTVEC has no lower bits".to_owned()),
+            CoreKind::CortexR5 => (4, "vectors are instructions of four bytes".to_owned()),
+            core => {
+                let vectors = 16 + u32::from(self.interrupts);
+                let least = if core == CoreKind::CortexM0Plus { 256 } else { 128 };
+                let why = format!("a table of {vectors} vectors is aligned to its size");
+                ((4 * vectors).next_power_of_two().max(least), why)
+            }
+        };
+        (!address.is_multiple_of(unit))
+            .then(|| format!("{address:#010x} is not a multiple of {unit}: {why}"))
+    }
+
+    /// Names the register at an address, with its peripheral's name (`RCC.CR`, `NVIC.ISER0`); where only the
+    /// peripheral is known, by its offset in it (`TIM2+0x4c`). Returns `None` for an address of neither a
+    /// peripheral of the soc's file nor of the core.
+    pub fn register_name(&self, address: u32) -> Option<String> {
+        let holds = |block: &&Peripheral| address.wrapping_sub(block.base) < block.extent();
+        let Some(block) = self.peripherals.iter().find(holds) else {
+            return core_registers::name(address).filter(|_| self.core.is_cortex_m());
+        };
+        let offset = address - block.base;
+        let named = block.registers.iter().find(|register| register.offset == offset);
+        Some(match named {
+            Some(register) => format!("{}.{}", block.name, register.name),
+            None => format!("{}+{offset:#x}", block.name),
+        })
     }
 
     /// Returns the number of regions of the memory protection unit; 0 if there is none.
@@ -361,6 +395,8 @@ mod tests {
         );
         assert!(refusal("interrupts = 32", "interrupts = 33").contains("1 to 32"));
         assert!(refusal("interrupts", "vectors = 0x40\ninterrupts").contains("line 5: vectors"));
+        let vectors = refusal("interrupts", "vectors = 0x1080\ninterrupts");
+        assert!(vectors.contains("0x00001080 is not a multiple of 256"), "{vectors}");
         let of_revision = |text| refusal("interrupts", &format!("revision = '{text}'\ninterrupts"));
         assert!(of_revision("2p1").contains("not of the form rNpM"));
         assert!(of_revision("2p1").contains("line 5"));

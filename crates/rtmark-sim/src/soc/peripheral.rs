@@ -151,6 +151,9 @@ pub struct Peripheral {
     /// Width of a timer's counter in bits: 16 by default, 32 for some.
     #[serde(default)]
     pub counter_bits: Option<u8>,
+    /// Whether a timer has a repetition counter (RCR of STM32's): by default it has.
+    #[serde(default)]
+    pub repetition_counter: Option<bool>,
     /// The number of bytes that a UART can hold besides the one that it is sending, where this differs
     /// between chips with the same kind (PL011: 32 by default).
     #[serde(default)]

@@ -17,6 +17,7 @@ use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::timing::LineMemory;
+use crate::timing::pipeline::FloatUnit;
 
 impl CoreState for State {
     fn soc(&self) -> &Soc {
@@ -117,6 +118,7 @@ impl CoreState for State {
         self.scheduled.clear();
         self.arrivals.clear();
         self.code_free = 0;
+        self.float_unit = (0, FloatUnit::default());
         let word = |bus: &Bus, address| {
             let mut bytes = [0; 4];
             bus.peek(address, &mut bytes);

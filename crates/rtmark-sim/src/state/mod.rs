@@ -33,6 +33,7 @@ use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::timing::memo::{PipeState, PipelineMemo};
+use crate::timing::pipeline::FloatUnit;
 use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
 pub use self::blocker::{BlockedInterval, Blocker};
@@ -114,6 +115,9 @@ pub struct State {
     /// The first cycle in which the Code bus has no fetch left for the program that an exception is about
     /// to interrupt. In the past where it does not matter.
     pub code_free: u64,
+    /// The floating-point unit of a core whose pipeline is modelled, as it was in a cycle: when an instruction
+    /// entered after which an exception was entered or left. It has not received anything since.
+    pub float_unit: (u64, FloatUnit),
     /// The value that belongs to a trap: the address of an access, or an EXC_RETURN value.
     pub trap_value: u32,
     pub console: Console,
@@ -190,6 +194,7 @@ impl State {
             scheduled: Vec::new(),
             arrivals: Vec::new(),
             code_free: 0,
+            float_unit: (0, FloatUnit::default()),
             trap_value: 0,
             console: Console::default(),
             fault_policy: FaultPolicy::default(),

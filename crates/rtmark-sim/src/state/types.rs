@@ -34,6 +34,20 @@ pub enum LoadError {
         /// The name of a soc that fits, if the image says which.
         fits: Option<&'static str>,
     },
+    /// The image's file names another chip.
+    #[error(
+        "the image is for {image}, which has a {its}, and {soc} has a {core}: choose {image} with --soc"
+    )]
+    OtherChip {
+        /// The name of the chip that the image is for.
+        image: &'static str,
+        /// The name of that chip's core.
+        its: &'static str,
+        /// The soc's name.
+        soc: String,
+        /// Its core's name.
+        core: &'static str,
+    },
     /// The first entries of the vector table are unusable.
     #[error(
         "no vector table at {address:#010x}: stack pointer {sp:#010x}, reset vector {reset:#010x}; \

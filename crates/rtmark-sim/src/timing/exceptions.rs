@@ -11,7 +11,8 @@
 //!
 //! Cases that the measurements do not cover are estimates by the same rules: vectors and handlers
 //! behind other wait states, stacks in slow memories, floating-point frames (17 cycles more,
-//! according to DDI 0439, 3.9), SVC and faults (nine cycles from the end of the instruction, since
+//! according to DDI 0439, 3.9; a division of the floating-point unit goes on meanwhile, by Arm's erratum
+//! 776924), SVC and faults (nine cycles from the end of the instruction, since
 //! the core knows of them at once) and the Cortex-M4, none of whose exceptions was measured. The
 //! Cortex-M0, M0+ and M33 follow the figures of their manuals, counted from the cycle in which an
 //! exception becomes pending.

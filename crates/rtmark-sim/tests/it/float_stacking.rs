@@ -1,7 +1,7 @@
 //! Floating-point state across exceptions: lazily saved, saved at once, or not at all
 //! (DDI 0403, B1.5.7, B3.2.20 to B3.2.23).
 
-use rtmark_sim::{CoreKind, Register};
+use rtmark_sim::{CoreKind, Cycles, Register};
 
 use crate::support::*;
 
@@ -127,4 +127,71 @@ fn nested_handlers_have_separate_fp_state() {
     let mut running = firmware.on(M4F);
     running.run(1_000);
     assert_eq!([running.r(4), running.r(5), running.r(6)], [1, 2, 3]);
+}
+
+const VDIV: &[u16] = &[0xEE80, 0x2A01]; // vdiv.f32 s4, s0, s2
+const VMOV: &[u16] = &[0xEEB0, 0x3A40]; // vmov.f32 s6, s0
+const PLAIN: &[u16] = &[0x46C0, 0x46C0]; // mov r8, r8; mov r8, r8
+/// The cycles for which VDIV occupies the floating-point unit (DDI 0439, 7.2.3).
+const DIVISION: u64 = 14;
+
+/// A program that divides, and a handler of interrupt 0 that begins with an instruction.
+fn dividing(control: u32, first: &[u16]) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.fpu().store(FPCCR, control).enable(1);
+    firmware.op(&[0xEEB7, 0x0A00, 0xEEB0, 0x1A08]); // vmov.f32 s0, #1; vmov.f32 s2, #3
+    firmware.op(PLAIN).op(PLAIN).mark("division").op(VDIV).nops(40).forever();
+    firmware.handler(16).mark("handler").op(first).op(&[BX_LR]);
+    firmware
+}
+
+/// Arm's erratum 776924: VDIV is not terminated by an interrupt, and completes while the frame is stacked or
+/// in the handler. So an instruction of the handler that needs the unit waits for it.
+#[test]
+fn handlers_wait_for_a_division_in_progress() {
+    for (control, waits) in [(LAZY, true), (MANUAL, true), (AT_ONCE, false)] {
+        let mut waited = 0;
+        for at in 1..DIVISION + 4 {
+            let begins = |first| {
+                let firmware = dividing(control, first);
+                let mut plain = firmware.on(M4F);
+                plain.run(500);
+                let mut running = firmware.on(M4F);
+                let division = plain.cycle("division");
+                let pends = division + at - interrupt_delay(M4F);
+                running.machine.pend_interrupt(0, Cycles(pends));
+                running.run(500);
+                assert_eq!(running.machine.register(Register::S(4)), 0x3EAA_AAAB, "1 / 3");
+                (division, running.cycle("handler"))
+            };
+            let ((division, free), (_, needing)) = (begins(PLAIN), begins(VMOV));
+            assert_eq!(needing, free.max(division + DIVISION), "{control:#x}, {at} cycles later");
+            waited += needing - free;
+        }
+        assert_eq!(waited > 0, waits, "{control:#x}");
+    }
+}
+
+/// The same on the way back, and from one handler to the next.
+#[test]
+fn a_handlers_division_goes_on_while_it_returns() {
+    let mut firmware = Firmware::new();
+    firmware.fpu().store(FPCCR, MANUAL);
+    firmware.op(&[0xEEB7, 0x0A00, 0xEEB0, 0x1A08]).op(PLAIN);
+    firmware.op(&[0xDF00]).mark("back").op(VMOV).forever();
+    firmware.handler(11).op(PLAIN).mark("division").op(VDIV).op(&[BX_LR]);
+    let mut running = firmware.on(M4F);
+    running.run(500);
+    // BX takes one cycle, and the return nine.
+    assert_eq!(running.cycle("back") - running.cycle("division"), DIVISION);
+
+    let mut firmware = Firmware::new();
+    firmware.fpu().store(FPCCR, MANUAL).enable(1);
+    firmware.op(&[0xEEB7, 0x0A00, 0xEEB0, 0x1A08]).op(PLAIN).op(&[0xDF00]).forever();
+    firmware.handler(11).store(NVIC_ISPR, 1).nops(4);
+    firmware.mark("division").op(VDIV).op(&[BX_LR]);
+    firmware.handler(16).mark("next").op(VMOV).op(&[BX_LR]);
+    let mut running = firmware.on(M4F);
+    running.run(500);
+    assert_eq!(running.cycle("next") - running.cycle("division"), DIVISION);
 }

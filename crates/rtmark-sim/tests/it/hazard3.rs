@@ -446,6 +446,42 @@ fn uf2_files_for_rp2350_run_on_the_cores_of_their_family() {
     }
 }
 
+/// Both chips have Arm cores, but another one each.
+#[test]
+fn uf2_files_for_another_chip_of_the_same_architecture_are_refused() {
+    let rp2040 = include_str!("../../../../socs/rp2040.toml");
+    let rp2350 = include_str!("../../../../socs/rp2350.toml");
+    // Flash begins with the vectors, on an RP2040 with the 256 bytes of its second boot stage.
+    let families = [
+        (0xE48B_FF56, "rp2040", 0x1000_0100),
+        (0xE48B_FF59, "rp2350", 0x1000_0000),
+        (0xE48B_FF5B, "rp2350", 0x1000_0000),
+    ];
+    for (family, chip, vectors) in families {
+        let file = uf2(family, vectors, &[0x2000_1000, vectors + 9]);
+        let image = Image::from_bytes(&file, 0).expect("an image");
+        for (name, soc) in [("rp2040", rp2040), ("rp2350", rp2350)] {
+            let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+            let loaded = machine.load(&image).map_err(|error| error.to_string());
+            let Err(refusal) = loaded else {
+                assert_eq!(chip, name, "accepted");
+                continue;
+            };
+            let of_chip = refusal.contains(&format!("is for {chip}"));
+            assert!(
+                chip != name && of_chip && refusal.contains(&format!("{name} has")),
+                "{refusal}"
+            );
+        }
+        // A chip's own description under another name runs it.
+        let (own, named) = if chip == "rp2040" { (rp2040, "rp2040") } else { (rp2350, "rp2350") };
+        let own = own.replace(&format!("name = \"{named}\""), "name = \"my board\"");
+        let soc = Soc::from_toml(&own).expect("a soc");
+        assert_eq!(soc.name, "my board");
+        Machine::new(&soc).load(&image).expect("the same core");
+    }
+}
+
 #[test]
 fn images_for_another_core_are_rejected() {
     let file = elf(BASE, &Code::words(&[NOP]));

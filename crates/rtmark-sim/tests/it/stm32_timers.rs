@@ -1,7 +1,7 @@
 //! What the timers of an STM32 do by their reference manual (RM0090, chapters 17 and 18), and what is reported
 //! of the rest. The expected cycles are counted by hand from its text.
 
-use rtmark_sim::{Cycles, Machine, Register, Soc};
+use rtmark_sim::{Cycles, Machine, PeripheralKind, Register, Soc};
 
 const F405: &str = include_str!("../../../../socs/stm32f405.toml");
 const H743: &str = include_str!("../../../../socs/stm32h743.toml");
@@ -124,6 +124,50 @@ fn the_repetition_counter_divides_the_updates() {
     let mut bench = Bench::tim1(&registers, 0);
     bench.write(RCR, 0);
     bench.check(UPDATE, &[4_000, 6_000, 8_000]);
+}
+
+/// RM0090: TIM2 to TIM5 (18.4), TIM9 to TIM14 (19.4, 19.5) and TIM6 and TIM7 (20.4) have no RCR; RM0433: TIM15 to
+/// TIM17 have one (40.5, 40.6).
+#[test]
+fn timers_without_a_repetition_counter_ignore_its_register() {
+    const TIM3: u32 = 0x4000_0400;
+    let mut bench = Bench::start(F405, TIM3, &[(ARR, 1_999), (RCR, 1)], 0);
+    assert_eq!(bench.read(RCR), 0);
+    let noted: Vec<_> = bench.machine.unmodelled().map(|it| (it.address, it.writes)).collect();
+    assert_eq!(noted, [(TIM3 + RCR, 1)], "a program is told");
+    // TIM3 counts twice its bus clock, as TIM1 does; its interrupt is 29.
+    bench.check(29, &[2_000, 4_000, 6_000]);
+    // What is there after a reset may be written.
+    let bench = Bench::start(F405, TIM3, &[(RCR, 0)], 0);
+    assert_eq!(bench.machine.unmodelled().count(), 0);
+
+    let socs = [
+        F405,
+        H743,
+        include_str!("../../../../socs/stm32c031.toml"),
+        include_str!("../../../../socs/stm32f100.toml"),
+        include_str!("../../../../socs/stm32f446.toml"),
+        include_str!("../../../../socs/stm32g071.toml"),
+        include_str!("../../../../socs/stm32l432.toml"),
+    ];
+    let mut seen = 0;
+    for soc in socs.map(|soc| Soc::from_toml(soc).expect("a soc")) {
+        for timer in soc.peripherals.iter().filter(|it| it.kind == PeripheralKind::Stm32Timer) {
+            let mut machine = Machine::new(&soc);
+            machine.store_word(timer.base + RCR, 3).expect("a register");
+            let repeats =
+                matches!(timer.name.as_str(), "TIM1" | "TIM8" | "TIM15" | "TIM16" | "TIM17");
+            assert_eq!(
+                machine.unmodelled().count() == 0,
+                repeats,
+                "{} of {}",
+                timer.name,
+                soc.name
+            );
+            seen += usize::from(repeats);
+        }
+    }
+    assert!(seen > 15, "{seen}");
 }
 
 /// 17.3.2: from 0 to ARR - 1, an overflow, from ARR to 1, an underflow.

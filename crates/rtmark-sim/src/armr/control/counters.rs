@@ -1,6 +1,7 @@
 //! The performance monitor (DDI 0460, chapter 6; DDI 0406, C12): a cycle counter, and three
-//! counters of instructions, cycles or software increments. A counter that wraps around sets its overflow flag;
-//! the interrupt that it may request then has no model.
+//! counters of instructions, cycles or software increments. A counter that wraps around sets its overflow flag.
+//! The interrupt that it may request then and other events have no model, and it is recorded that a program has
+//! asked for them.
 
 use super::CounterValues;
 
@@ -35,11 +36,22 @@ pub struct Counters {
     since: CounterValues,
     /// The counters that have wrapped around (PMOVSR), up to `since`.
     overflows: u32,
+    asked_for_interrupts: bool,
+    asked_for_events: bool,
 }
 
 impl Counters {
     pub const fn allows_users(&self) -> bool {
         self.users & 1 == 1
+    }
+
+    /// Describes what a program has asked for and does not get.
+    pub fn without_model(&self) -> impl Iterator<Item = &'static str> {
+        let interrupts = "the interrupts of the performance monitor (PMINTENSET): it requests none";
+        let events = "events of the performance monitor (PMXEVTYPER) other than instructions, cycles and software \
+                      increments: a counter of them stands still";
+        let interrupts = self.asked_for_interrupts.then_some(interrupts);
+        interrupts.into_iter().chain(self.asked_for_events.then_some(events))
     }
 
     const fn counts(&self, bit: u32) -> bool {
@@ -131,6 +143,7 @@ impl Counters {
             (13, 1) => {
                 if let Some(event) = self.events.get_mut(selected) {
                     *event = value & 0xFF;
+                    self.asked_for_events |= !matches!(*event, SOFTWARE | INSTRUCTIONS | CYCLES);
                 }
             }
             (13, 2) => {
@@ -139,7 +152,10 @@ impl Counters {
                 }
             }
             (14, 0) => self.users = value & 1,
-            (14, 1) => self.interrupts |= value & ALL,
+            (14, 1) => {
+                self.interrupts |= value & ALL;
+                self.asked_for_interrupts |= value & ALL != 0;
+            }
             (14, 2) => self.interrupts &= !value,
             _ => return None,
         }
@@ -200,6 +216,25 @@ mod tests {
         counters.write(12, 0, ENABLED | 4, at(second)).expect("PMCR");
         assert_eq!(counters.read(12, 3, at(second + 5)), Some(CYCLE_COUNTER | 1));
         assert_eq!(counters.read(13, 0, at(second + 5)), Some(5));
+    }
+
+    #[test]
+    fn what_has_no_model_is_recorded_once_it_is_asked_for() {
+        let now = CounterValues::default();
+        let mut counters = Counters::default();
+        // What start-up code does: everything off, and events that are counted.
+        counters.write(14, 2, ALL, now).expect("PMINTENCLR");
+        counters.write(14, 1, 0, now).expect("PMINTENSET");
+        for event in [SOFTWARE, INSTRUCTIONS, CYCLES] {
+            counters.write(13, 1, event, now).expect("PMXEVTYPER");
+        }
+        assert_eq!(counters.without_model().count(), 0);
+        counters.write(14, 1, CYCLE_COUNTER, now).expect("PMINTENSET");
+        let told: Vec<_> = counters.without_model().collect();
+        assert!(matches!(told[..], [interrupts] if interrupts.contains("PMINTENSET")), "{told:?}");
+        // Data cache misses.
+        counters.write(13, 1, 3, now).expect("PMXEVTYPER");
+        assert_eq!(counters.without_model().count(), 2);
     }
 
     #[test]

@@ -20,36 +20,13 @@ pub enum InstructionSet {
 /// The number of the stack pointer.
 const SP: u8 = 13;
 
-/// Returns whether a T32 instruction that begins with this halfword has a second one.
-pub const fn is_wide(first: u16) -> bool {
-    first >> 11 >= 0b11101
-}
-
-/// Sign-extends the low `width` bits.
-const fn sign_extend(value: u32, width: u32) -> u32 {
-    ((value << (32 - width)) as i32 >> (32 - width)) as u32
-}
-
-/// Implements ThumbExpandImm (DDI 0406, A6.3.2); also returns whether the carry flag becomes bit 31
-/// of the result.
-const fn expand(imm12: u32) -> (u32, bool) {
-    let byte = imm12 & 0xFF;
-    match imm12 >> 8 {
-        0 => (byte, false),
-        1 => (byte << 16 | byte, false),
-        2 => (byte << 24 | byte << 8, false),
-        3 => (byte << 24 | byte << 16 | byte << 8 | byte, false),
-        _ => ((byte & 0x7F | 0x80).rotate_right(imm12 >> 7), true),
-    }
-}
-
 /// Returns the table line that matches an instruction, with the instruction's own bits and its
 /// size. T32 has its first halfword in the upper half of `bits`.
 pub fn find(set: InstructionSet, bits: u32) -> Option<(&'static Encoding, u32, u8)> {
     let (table, bits, size) = match set {
         InstructionSet::A32 if bits >> 28 == 15 => (UNCONDITIONAL, bits, 4),
         InstructionSet::A32 => (CONDITIONAL, bits, 4),
-        InstructionSet::T32 if is_wide((bits >> 16) as u16) => (WIDE, bits, 4),
+        InstructionSet::T32 if thumb::is_wide((bits >> 16) as u16) => (WIDE, bits, 4),
         InstructionSet::T32 => (NARROW, bits >> 16, 2),
     };
     let line = table.iter().find(|line| line.matches(bits))?;
@@ -62,7 +39,7 @@ pub fn decode(set: InstructionSet, address: u32, bits: u32) -> Instruction {
         return float;
     }
     let Some((line, bits, size)) = find(set, bits) else {
-        let narrow = set == InstructionSet::T32 && !is_wide((bits >> 16) as u16);
+        let narrow = set == InstructionSet::T32 && !thumb::is_wide((bits >> 16) as u16);
         return Instruction::undefined(if narrow { 2 } else { 4 });
     };
     let fields = Fields { line, bits, address, size, set };
@@ -240,7 +217,7 @@ impl Fields {
                 );
             }
             Form::Expanded => {
-                let (imm, carries) = expand(it.imm);
+                let (imm, carries) = thumb::expand_immediate(it.imm);
                 it.imm = imm;
                 immediate(
                     it,
@@ -432,21 +409,21 @@ impl Fields {
         let pc = self.pc();
         match self.line.form {
             Form::Branch24 => {
-                it.imm = pc.wrapping_add(sign_extend(it.imm, 24) << 2);
+                it.imm = pc.wrapping_add(thumb::sign_extend(it.imm, 24) << 2);
                 it.d = 1;
             }
             Form::Exchange24 => {
                 let half = self.get(b'j') << 1;
-                it.imm = pc.wrapping_add(sign_extend(it.imm, 24) << 2).wrapping_add(half);
+                it.imm = pc.wrapping_add(thumb::sign_extend(it.imm, 24) << 2).wrapping_add(half);
                 it.a = 1;
             }
-            Form::BranchT1 => it.imm = pc.wrapping_add(sign_extend(it.imm, 8) << 1),
-            Form::BranchT2 => it.imm = pc.wrapping_add(sign_extend(it.imm, 11) << 1),
+            Form::BranchT1 => it.imm = pc.wrapping_add(thumb::sign_extend(it.imm, 8) << 1),
+            Form::BranchT2 => it.imm = pc.wrapping_add(thumb::sign_extend(it.imm, 11) << 1),
             Form::BranchT3 => {
                 let (j, imm) = (self.get(b'j'), it.imm);
                 let (sign, high, low) = (imm >> 17 & 1, imm >> 11 & 0x3F, imm & 0x7FF);
                 let offset = sign << 19 | (j & 1) << 18 | (j >> 1) << 17 | high << 11 | low;
-                it.imm = pc.wrapping_add(sign_extend(offset, 20) << 1);
+                it.imm = pc.wrapping_add(thumb::sign_extend(offset, 20) << 1);
             }
             Form::BranchT4 | Form::LinkT4 | Form::ExchangeT4 => {
                 let exchanges = self.line.form == Form::ExchangeT4;
@@ -455,7 +432,7 @@ impl Fields {
                 let sign = imm >> 21 & 1;
                 let bit = |which: u32| (!(j >> which ^ sign)) & 1;
                 let offset = sign << 23 | bit(1) << 22 | bit(0) << 21 | imm & 0x1F_FFFF;
-                let offset = sign_extend(offset, 24) << 1;
+                let offset = thumb::sign_extend(offset, 24) << 1;
                 it.imm = if exchanges {
                     it.a = 1;
                     (pc & !3).wrapping_add(offset & !3)

@@ -7,6 +7,6 @@ pub mod op;
 mod t32;
 mod text;
 
-pub use decode::{DOUBLES, InstructionSet, decode, is_wide};
+pub use decode::{DOUBLES, InstructionSet, decode};
 pub use op::{Instruction, Op};
 pub use text::disassemble;

@@ -24,6 +24,8 @@ pub(super) fn check_options(
         ("counter_bits", "counter_bits is for kind = \"stm32-timer\"".to_owned())
     } else if !matches!(peripheral.counter_bits, None | Some(16 | 24 | 32)) {
         ("counter_bits", "counter_bits is 16, 24 or 32".to_owned())
+    } else if peripheral.repetition_counter.is_some() && *kind != Stm32Timer {
+        ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
     } else if peripheral.fifo.is_some() && *kind != Pl011 {
         ("fifo", "fifo is for kind = \"pl011\"".to_owned())
     } else if *kind != Registers && peripheral.nonvolatile {

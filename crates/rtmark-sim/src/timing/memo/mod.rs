@@ -21,7 +21,7 @@ use self::map::Map;
 use self::tables::{Model, NumberedPipeline, NumberedState, STATES, Tables};
 use super::dual;
 use super::issue::IssueInstruction;
-use super::pipeline::{CoreBus, Pipeline, Setup, Stalled, Step};
+use super::pipeline::{CoreBus, FloatUnit, Pipeline, Setup, Stalled, Step};
 use super::{Classify, Rules};
 
 /// The most single steps that a machine remembers: blocks overlap, and instructions also come
@@ -86,8 +86,9 @@ pub struct PipelineMemo {
     /// Results of [`PipelineMemo::drain`] and [`PipelineMemo::data_phase`].
     drains: CycleCache,
     data_phases: CycleCache,
-    /// The pipe states of refills, by whether stores are buffered and the cycles already counted.
-    refills: Vec<((bool, u8), PipeState)>,
+    /// The pipe states of refills, by whether stores are buffered, the cycles already counted, and what the
+    /// floating-point unit still does.
+    refills: Vec<((bool, u8, FloatUnit), PipeState)>,
     /// Results of [`PipelineMemo::fetches_left`], by address, pipe state and clocks.
     fetches_left: Vec<((u64, u32), u64)>,
     /// The address of an instruction that never enters, if a test has set one.
@@ -314,18 +315,31 @@ impl PipelineMemo {
         self.tables().with(pipe, Pipeline::empty_lines)
     }
 
-    /// Returns the state of a pipeline during a refill of which `paid` cycles have been counted.
-    pub fn refilled(&mut self, buffers: bool, paid: u8) -> PipeState {
+    /// Returns the state of a pipeline during a refill of which `paid` cycles have been counted, with the
+    /// floating-point unit as it is at the refill's beginning.
+    pub fn refilled(&mut self, buffers: bool, paid: u8, float_unit: FloatUnit) -> PipeState {
         let Model::Pipeline(setup) = self.model else { return PipeState::EMPTY };
-        let known = self.refills.iter().find(|(refill, _)| *refill == (buffers, paid));
+        let wanted = (buffers, paid, float_unit);
+        let known = self.refills.iter().find(|(refill, _)| *refill == wanted);
         if let Some(&(_, pipe)) = known {
             return pipe;
         }
-        let next = Pipeline::refilled(setup, buffers, paid);
+        let next = Pipeline::refilled(setup, buffers, paid).with_float_unit(float_unit);
         let state = NumberedState::Pipeline(Box::new(NumberedPipeline::of(next)));
         let pipe = self.tables().numbered(PipeState::EMPTY.taken(), state);
-        self.refills.push(((buffers, paid), pipe));
+        self.refills.push((wanted, pipe));
         pipe
+    }
+
+    /// Returns the floating-point unit when the newest instruction has just entered the execute stage.
+    pub fn float_unit(&self, pipe: PipeState) -> FloatUnit {
+        match self.tables().state(pipe) {
+            NumberedState::Pipeline(numbered) => {
+                let taken = numbered.taken.as_deref().filter(|_| pipe.is_taken());
+                taken.unwrap_or(&numbered.next).float_unit()
+            }
+            NumberedState::Issue(_) | NumberedState::Dual(_) => FloatUnit::default(),
+        }
     }
 
     /// Returns the memoized result of [`PipelineMemo::fetches_left`], if it is remembered.

@@ -21,8 +21,11 @@ pub struct FloatUse {
 }
 
 /// The unit, between two cycles.
+///
+/// It goes on while an exception is entered or left: VDIV and VSQRT are not terminated, and complete while the frame
+/// is stacked or in the handler (Arm's erratum 776924).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct FloatUnit {
+pub struct FloatUnit {
     /// Cycles until the late results are there; in the last of them the unit is free.
     left: u8,
     late: u32,
@@ -30,10 +33,15 @@ pub(super) struct FloatUnit {
 
 impl FloatUnit {
     /// Applies the clock's edge.
-    pub const fn clock(&mut self) {
-        self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
-            self.late = 0;
+    pub(super) const fn clock(&mut self) {
+        *self = self.after(1);
+    }
+
+    /// Returns the unit after a number of cycles in which it receives no instruction.
+    pub const fn after(self, cycles: u64) -> Self {
+        match (self.left as u64).saturating_sub(cycles) {
+            0 => Self { left: 0, late: 0 },
+            left => Self { left: left as u8, late: self.late },
         }
     }
 
@@ -54,6 +62,16 @@ impl FloatUnit {
 }
 
 impl Pipeline {
+    /// Returns the floating-point unit when the newest instruction has just entered the execute stage.
+    pub const fn float_unit(&self) -> FloatUnit {
+        self.float_unit
+    }
+
+    /// Returns the pipeline with a floating-point unit that still has something to do.
+    pub fn with_float_unit(self, float_unit: FloatUnit) -> Self {
+        Self { float_unit, ..self }
+    }
+
     /// Returns whether the floating-point unit does not keep an instruction in the decode stage.
     pub(super) fn has_float_unit_for(&self, it: &Decoding<'_>) -> bool {
         it.is_skipped() || self.float_unit.accepts(&it.step.float)

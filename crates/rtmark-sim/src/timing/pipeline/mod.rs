@@ -44,7 +44,7 @@ mod setup;
 mod stalled;
 mod step;
 
-pub use float_unit::FloatUse;
+pub use float_unit::{FloatUnit, FloatUse};
 pub use lines::{CodeMemory, DataRead, FarLine, SlowMemory};
 pub use rule::{DisabledRules, Rule};
 pub use setup::Setup;
@@ -54,7 +54,6 @@ pub use step::{Condition, CoreBus, Facts, Step, Unit, has};
 use decode::Decoding;
 use execute::{Execute, InFlight};
 use fetch::{Prefetch, ToFetch};
-use float_unit::FloatUnit;
 use lines::BufferedLine;
 use ports::{DataPort, FetchPort, READ_FIRST};
 

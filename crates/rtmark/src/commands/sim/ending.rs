@@ -18,10 +18,24 @@ pub enum End {
     /// The time of `--for` elapsed.
     Lasted,
     Other(Ending),
+    /// It would have been a success, but none of the texts of `--until-output` had been printed.
+    Unprinted(Box<Self>),
 }
 
-pub const fn word(end: &End) -> &'static str {
+impl End {
+    /// Makes an end a failure if the program was expected to print something before it.
+    pub fn without_output(self) -> Self {
+        match self {
+            Self::Returned | Self::Lasted => Self::Unprinted(Box::new(self)),
+            Self::Other(Ending::Exit(status)) if status.0 == 0 => Self::Unprinted(Box::new(self)),
+            end => end,
+        }
+    }
+}
+
+pub fn word(end: &End) -> &'static str {
     let ending = match end {
+        End::Unprinted(end) => return word(end),
         End::Returned => return "returned",
         End::Until => return "until",
         End::UntilOutput => return "until-output",
@@ -46,6 +60,7 @@ pub const fn word(end: &End) -> &'static str {
 pub fn exit(end: &End) -> Exit {
     let ending = match end {
         End::FailOutput(_) => return Exit::Faulted,
+        End::Unprinted(_) => return Exit::OutOfBudget,
         End::Other(ending) => ending,
         _ => return Exit::Fine,
     };
@@ -66,6 +81,12 @@ pub fn exit(end: &End) -> Exit {
 pub fn hint(end: &End) -> Option<&'static str> {
     let ending = match end {
         End::FailOutput(_) => return Some("--fail-output names this text as a failure"),
+        End::Unprinted(_) => {
+            return Some(
+                "the text of --until-output was never printed: see the output above, and whether the text is \
+                 spelled as the program prints it",
+            );
+        }
         End::Other(ending) => ending,
         _ => return None,
     };

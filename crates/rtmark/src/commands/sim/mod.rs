@@ -96,13 +96,15 @@ pub struct Arguments {
     max_cycles: Option<u64>,
     /// End the run successfully when the program prints this text; may be repeated
     ///
-    /// For programs that never exit: --until-output 'PROJECT EXECUTION SUCCESSFUL'.
+    /// For programs that never exit: --until-output 'PROJECT EXECUTION SUCCESSFUL'. If such a text is
+    /// never printed, the exit code is 12, even if the program exits with 0 or the time of --for elapses.
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     until_output: Vec<String>,
     /// End the run as failed when the program prints this text; may be repeated
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     fail_output: Vec<String>,
-    /// End the run successfully after this time on the soc's clock, such as 100ms, 1.5s or 50us
+    /// End the run after this time on the soc's clock, such as 100ms, 1.5s or 50us; successfully, unless
+    /// --until-output awaits a text
     #[arg(long = "for", value_name = "TIME", value_parser = values::time,
           conflicts_with = "max_cycles")]
     lasts: Option<Duration>,

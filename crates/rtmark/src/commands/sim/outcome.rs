@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::{Machine, Peripheral, Soc};
+use rtmark_sim::{Machine, Soc};
 use serde::{Serialize, Serializer};
 
 use rtmark_model::HeldInterval;
@@ -79,8 +79,8 @@ pub struct Outcome<'a> {
 pub struct Unmodelled {
     /// The register's address.
     pub address: u32,
-    /// The peripheral and the register's name or offset; absent if the soc file describes no peripheral
-    /// there.
+    /// The peripheral and the register's name or offset; absent if neither the soc file nor the core has a
+    /// peripheral there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<String>,
     /// The number of reads. A read returns zero, or the last value written if the soc file says that it
@@ -94,18 +94,7 @@ impl Unmodelled {
     /// Describes the accesses to a register of a soc.
     pub fn of(of: rtmark_sim::Unmodelled, soc: &Soc) -> Self {
         let rtmark_sim::Unmodelled { address, reads, writes } = of;
-        let holds = |block: &&Peripheral| {
-            address.checked_sub(block.base).is_some_and(|offset| offset < block.extent())
-        };
-        let register = soc.peripherals.iter().find(holds).map(|block| {
-            let offset = address - block.base;
-            let named = block.registers.iter().find(|register| register.offset == offset);
-            match named {
-                Some(register) => format!("{}.{}", block.name, register.name),
-                None => format!("{}+{offset:#x}", block.name),
-            }
-        });
-        Self { address, register, reads, writes }
+        Self { address, register: soc.register_name(address), reads, writes }
     }
 
     /// Formats the address, with the register's name if known.

@@ -9,8 +9,8 @@ use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Ending, RunLimit, Session, input_file};
 use rtmark_semihosting::Folder;
 use rtmark_sim::{
-    Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
-    Soc, Strictness,
+    CoreKind, Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind,
+    Register, Soc, Strictness,
 };
 use rtmark_snapshot::Snapshot;
 
@@ -270,15 +270,21 @@ impl Arguments {
     /// Returns the address of the vector table.
     fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, CliError> {
         let usual = soc.vector_base();
+        let has_vtor = soc.core != CoreKind::CortexM0;
         if let Some(place) = &self.vectors {
             // The symbol of a table in assembly language may have the mark of Thumb code.
             let vectors = resolve("--vectors", place, image)? & !1;
-            let unit = soc.vector_alignment();
-            if !vectors.is_multiple_of(unit) {
-                let problem = format!("{vectors:#010x} is not a multiple of {unit}");
-                return Err(wrong("--vectors", problem, "give the table's first address"));
+            if !has_vtor && vectors != usual {
+                let problem = format!(
+                    "a Cortex-M0 has no VTOR: its vectors are at {usual:#010x}, not at {vectors:#010x}"
+                );
+                let hint = "load it together with what starts it, or begin at its reset handler with --entry";
+                return Err(wrong("--vectors", problem, hint));
             }
-            return Ok(vectors);
+            return match soc.refuse_vectors(vectors) {
+                Some(problem) => Err(wrong("--vectors", problem, "give the table's first address")),
+                None => Ok(vectors),
+            };
         }
         // A raw binary at another address, whose reset vector points into itself.
         let own = image.segments().first().filter(|_| image.format() == ImageFormat::Raw);
@@ -286,9 +292,13 @@ impl Arguments {
             let within =
                 |address: u32| address.wrapping_sub(own.load_address) < own.bytes.len() as u32;
             let word = own.bytes.get(4..8).and_then(|word| word.try_into().ok());
-            !within(usual) && word.is_some_and(|word| within(u32::from_le_bytes(word)))
+            has_vtor && !within(usual) && word.is_some_and(|word| within(u32::from_le_bytes(word)))
         });
-        Ok(own.map_or(usual, |own| own.load_address))
+        let vectors = own.map_or(usual, |own| own.load_address);
+        match soc.refuse_vectors(vectors) {
+            Some(problem) => Err(wrong("--base", problem, "give its vector table with --vectors")),
+            None => Ok(vectors),
+        }
     }
 
     /// Sets up a machine as the options ask. Also returns the function to call and the address of --until,

@@ -46,6 +46,7 @@ impl FinishedRun<'_> {
                 format!("ended at {} when the time of --for had elapsed", session.location())
             }
             End::Other(ending) => session.describe(ending),
+            End::Unprinted(end) => self.message(end),
         }
     }
 }
@@ -69,7 +70,7 @@ impl Arguments {
 
     /// Classifies the ending with regard to the options.
     fn end(&self, executed: &FinishedRun<'_>) -> End {
-        match &executed.ended {
+        let end = match &executed.ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if executed.entry.is_some() => {
                 End::Returned
             }
@@ -82,7 +83,10 @@ impl Arguments {
             }
             Ending::Limit if self.lasts.is_some() => End::Lasted,
             other => End::Other(other.clone()),
-        }
+        };
+        // Under a debugger the text may have been seen there.
+        let is_awaited = !self.until_output.is_empty() && self.gdb.is_none();
+        if is_awaited { end.without_output() } else { end }
     }
 
     fn outcome<'a>(
@@ -179,7 +183,10 @@ impl Arguments {
     /// Returns notes about the run.
     fn notes(&self, source: &RunSource, executed: &FinishedRun<'_>) -> Vec<String> {
         let of_clock = source.original_arguments(self).clock.notes(&executed.clock);
-        executed.notes.iter().cloned().chain(of_clock.iter().map(ToString::to_string)).collect()
+        let of_core = executed.session.machine.core_without_model().into_iter();
+        let of_core = of_core.map(|what| format!("no model: {what}"));
+        let of_clock = of_clock.iter().map(ToString::to_string);
+        executed.notes.iter().cloned().chain(of_clock).chain(of_core).collect()
     }
 
     /// Prints what the run took, and notes about it.

@@ -2,7 +2,7 @@
 //! updates and when the count equals a compare register, update only every so many rounds (RCR), and can stop
 //! after an update.
 //!
-//! Every timer has all of this here; what a simpler one lacks are bits that its manual reserves. Without a
+//! But for RCR, every timer has all of this here; what a simpler one lacks are bits that its manual reserves. Without a
 //! model, and reported: slave modes and external clocks (SMCR), captures, DMA requests, and the interrupts of
 //! triggers, breaks and commutation. Outputs are not modelled either: nothing in the chip waits for them.
 
@@ -75,6 +75,8 @@ pub struct Stm32Timer {
     repetitions: u32,
     course: Course,
     wiring: Wiring,
+    /// Whether it has RCR.
+    repeats: bool,
 }
 
 impl Stm32Timer {
@@ -91,7 +93,12 @@ impl Stm32Timer {
             repetitions: 0,
             course: Course::new(most),
             wiring,
+            repeats: true,
         }
+    }
+
+    pub const fn without_repetition_counter(self) -> Self {
+        Self { repeats: false, ..self }
     }
 
     const fn has(&self, bits: u32) -> bool {
@@ -234,6 +241,10 @@ impl Stm32Timer {
                 let all = !(0..CHANNEL_COUNT).any(captures);
                 self.follow_compares();
                 all
+            }
+            RCR if !self.repeats => {
+                // Reserved: it stays zero.
+                std::mem::take(&mut self.registers[RCR]) == 0
             }
             PSC | RCR => {
                 self.registers[at] &= 0xFFFF;

@@ -166,9 +166,8 @@ impl Block {
     }
 }
 
-/// Returns the name of the core's register at an address, such as `NVIC.ISER0`; `None` if the core has none
-/// there.
-pub fn name(address: u32) -> Option<String> {
+/// Returns the name of a Cortex-M's register at an address, such as `NVIC.ISER0`; `None` if none can be there.
+pub(super) fn name(address: u32) -> Option<String> {
     let block = BLOCKS.iter().find(|block| address.wrapping_sub(block.base) < block.bytes)?;
     Some(block.register(address - block.base))
 }
