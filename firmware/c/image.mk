@@ -169,7 +169,6 @@ LTO_LINK := $(filter-out $(MACHINE),$(CFLAGS)) $(OPT) $(PREFIX_MAP) $(LTO_FLAGS)
 
 SHARED_SOURCES := $(addprefix $(SHARED)/,$(STARTUP) semihosting.c rtmark_firmware.c \
                     $(if $(RTMARK_CLOCKED),rtmark_clock.c))
-IMAGES := $(filter-out $(RTMARK_WITHOUT),$(IMAGES))
 COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
 
 THIRD_PARTY_OBJ := $(OBJ)/third-party
@@ -177,7 +176,7 @@ THIRD_PARTY_OBJ := $(OBJ)/third-party
 COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
                   $(addprefix $(THIRD_PARTY_OBJ)/,$(addsuffix .o,$(notdir $(basename $(THIRD_PARTY_SOURCES)))))
 IMAGE_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(IMAGES) $(LOAD) $(PLAN))
-ELFS := $(IMAGES:%=$(OUT)/%.elf)
+ELFS := $(patsubst %,$(OUT)/%.elf,$(filter-out $(RTMARK_WITHOUT),$(IMAGES)))
 
 # The makefiles count as sources, and so does everything that a command depends on
 # without its being a file: a change of any of it rebuilds all.

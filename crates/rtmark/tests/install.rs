@@ -91,6 +91,42 @@ fn concurrent_processes_build_once_and_measure_the_same() {
     assert_eq!(std::fs::read_dir(builds).expect("there").count(), 1, "one tree of sources");
 }
 
+/// The image of what is measured, and nothing else; later another one, of the objects that are there.
+#[test]
+fn only_the_images_of_what_is_measured_are_built() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let cache = scratch.path().join("cache");
+    let files = |wanted: &str| {
+        let mut folders = vec![cache.join("rtmark/builds")];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("readable").flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                if path.is_dir() {
+                    folders.push(path);
+                } else if name.to_str().is_some_and(|name| name.ends_with(wanted)) {
+                    let modified = entry.metadata().and_then(|file| file.modified());
+                    found.push((name.display().to_string(), modified.expect("a time")));
+                }
+            }
+        }
+        found.sort();
+        found
+    };
+    let images_after = |scenario: &str| {
+        let wanted = ["run", "-q", "-s", scenario, "-k", "floor", "--soc", "stm32c031"];
+        let output = rtmark(scratch.path(), &cache, &wanted).args(["--placements", "1"]).output();
+        let output = output.expect("rtmark runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        files(".elf").into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(images_after("thread.yield"), ["thread.elf"]);
+    let start_up = files("startup.o");
+    assert_eq!(start_up.len(), 1);
+    assert_eq!(images_after("queue.send.immediate"), ["queue.elf", "thread.elf"]);
+    assert_eq!(files("startup.o"), start_up, "made once");
+}
+
 #[cfg(unix)]
 #[test]
 fn built_images_run_on_a_read_only_file_system() {
