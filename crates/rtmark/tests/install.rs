@@ -96,17 +96,18 @@ fn concurrent_processes_build_once_and_measure_the_same() {
 fn only_the_images_of_what_is_measured_are_built() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let cache = scratch.path().join("cache");
-    let files = |wanted: &str| {
+    let files = |is_wanted: &dyn Fn(&Path) -> bool| {
         let mut folders = vec![cache.join("rtmark/builds")];
         let mut found = Vec::new();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).expect("readable").flatten() {
-                let (path, name) = (entry.path(), entry.file_name());
+                let path = entry.path();
                 if path.is_dir() {
                     folders.push(path);
-                } else if name.to_str().is_some_and(|name| name.ends_with(wanted)) {
+                } else if is_wanted(&path) {
                     let modified = entry.metadata().and_then(|file| file.modified());
-                    found.push((name.display().to_string(), modified.expect("a time")));
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    found.push((name, modified.expect("a time")));
                 }
             }
         }
@@ -118,13 +119,15 @@ fn only_the_images_of_what_is_measured_are_built() {
         let output = rtmark(scratch.path(), &cache, &wanted).args(["--placements", "1"]).output();
         let output = output.expect("rtmark runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        files(".elf").into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        let images = files(&|path| path.extension().is_some_and(|end| end == "elf"));
+        images.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
     };
     assert_eq!(images_after("thread.yield"), ["thread.elf"]);
-    let start_up = files("startup.o");
-    assert_eq!(start_up.len(), 1);
+    let start_up = || files(&|path| path.ends_with("obj/startup.o"));
+    let first = start_up();
+    assert_eq!(first.len(), 1);
     assert_eq!(images_after("queue.send.immediate"), ["queue.elf", "thread.elf"]);
-    assert_eq!(files("startup.o"), start_up, "made once");
+    assert_eq!(start_up(), first, "made once");
 }
 
 #[cfg(unix)]
