@@ -169,7 +169,6 @@ LTO_LINK := $(filter-out $(MACHINE),$(CFLAGS)) $(OPT) $(PREFIX_MAP) $(LTO_FLAGS)
 
 SHARED_SOURCES := $(addprefix $(SHARED)/,$(STARTUP) semihosting.c rtmark_firmware.c \
                     $(if $(RTMARK_CLOCKED),rtmark_clock.c))
-IMAGES := $(filter-out $(RTMARK_WITHOUT),$(IMAGES))
 COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
 
 THIRD_PARTY_OBJ := $(OBJ)/third-party
@@ -177,7 +176,7 @@ THIRD_PARTY_OBJ := $(OBJ)/third-party
 COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
                   $(addprefix $(THIRD_PARTY_OBJ)/,$(addsuffix .o,$(notdir $(basename $(THIRD_PARTY_SOURCES)))))
 IMAGE_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(IMAGES) $(LOAD) $(PLAN))
-ELFS := $(IMAGES:%=$(OUT)/%.elf)
+ELFS := $(patsubst %,$(OUT)/%.elf,$(filter-out $(RTMARK_WITHOUT),$(IMAGES)))
 
 # The makefiles count as sources, and so does everything that a command depends on
 # without its being a file: a change of any of it rebuilds all.
@@ -193,7 +192,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all load plan object clean FORCE
+.PHONY: all load plan object clean
 .DEFAULT_GOAL := all
 
 # Nothing to do is success without a word.
@@ -203,15 +202,16 @@ all: $(ELFS)
 clean:
 	$(Q)rm -rf $(OBJ) $(ELFS)
 
-# Written only when the content changes, so that only then things are rebuilt.
-$(OBJ)/settings: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' '$(SETTINGS)' | cmp -s - $@ || printf '%s\n' '$(SETTINGS)' > $@
-
-# Whoever writes the generated files may write them afresh each time.
-$(GEN)/%: $(RTMARK_GEN)/% FORCE
-	@mkdir -p $(@D)
-	@cmp -s $< $@ || cp $< $@
+# Written only when the content changes, so that only then things are rebuilt; before anything is, as make
+# running recipes in parallel takes a file whose recipe has run for changed. Whoever writes the generated files
+# may write them afresh each time.
+ifneq ($(MAKECMDGOALS),clean)
+$(shell mkdir -p '$(GEN)' && \
+    { printf '%s\n' '$(SETTINGS)' | cmp -s - '$(OBJ)/settings' || printf '%s\n' '$(SETTINGS)' > '$(OBJ)/settings'; } && \
+    for file in memory.x rtmark_soc.h; do \
+        cmp -s '$(RTMARK_GEN)'/$$file '$(GEN)'/$$file || cp '$(RTMARK_GEN)'/$$file '$(GEN)'/$$file; \
+    done)
+endif
 
 NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
 

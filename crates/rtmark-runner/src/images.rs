@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_firmware::probes::{CodeAlignment, Kind, Record};
-use rtmark_firmware::{
-    BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Layouts, Target, probes,
-};
+use rtmark_firmware::{Builder, BuiltImage, Executable, FirmwareError, Layouts, probes};
 use rtmark_model::{Failure, FailureKind, Firmware, Setting, Settings};
 use rtmark_sim::Image;
 
@@ -47,21 +45,6 @@ impl Program {
 /// The images of a unit, by group, each ready or with the reason why it is not.
 pub(crate) type Images = BTreeMap<String, Result<Ready, Failure>>;
 
-/// Returns the target of a unit's firmware. Cargo links every image separately, and slowly, so images
-/// that nobody asks for are left out.
-pub(crate) fn target_of(unit: &Unit) -> Target {
-    let mut target = unit.platform.target();
-    let manifest = &unit.kernel.manifest;
-    if manifest.build == BuildSystem::Cargo {
-        let is_used = |image: &String| {
-            unit.applicable_scenarios().any(|scenario| scenario.id.group() == image.as_str())
-        };
-        let unused = manifest.images.iter().filter(|image| !is_used(image));
-        target.without.extend(unused.cloned());
-    }
-    target
-}
-
 /// Builds the images that a unit's scenarios need.
 ///
 /// # Errors
@@ -75,7 +58,7 @@ pub(crate) fn build(
         unit.applicable_scenarios().any(|scenario| (scenario.id.group() == LOAD) == load)
     };
     if asks(false) {
-        images = builder.build(&unit.kernel, target_of(unit), &unit.setting_changes)?;
+        images = builder.build(&unit.kernel, unit.target(), &unit.setting_changes)?;
     }
     if asks(true) {
         images.extend(builder.build_load(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use rtmark_firmware::{Kernel, PROFILES, SettingChanges, Variant, successor};
+use rtmark_firmware::{Kernel, PROFILES, SettingChanges, Target, Variant, successor};
 use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, ScenarioId, Victim};
 use rtmark_units::Share;
 
@@ -213,6 +213,18 @@ fn check_variants(
 }
 
 impl Unit {
+    /// Returns the target of its firmware. Every image is linked separately, and slowly, so images that
+    /// nobody asks for are left out.
+    pub fn target(&self) -> Target {
+        let mut target = self.platform.target();
+        let is_used = |image: &String| {
+            self.applicable_scenarios().any(|scenario| scenario.id.group() == image.as_str())
+        };
+        let unused = self.kernel.manifest.images.iter().filter(|image| !is_used(image));
+        target.without.extend(unused.cloned());
+        target
+    }
+
     /// Plans these scenarios for a kernel in one variant on a platform.
     pub fn new<'a>(
         kernel: &Kernel,

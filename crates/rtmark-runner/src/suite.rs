@@ -15,7 +15,7 @@ use rtmark_units::Cycles;
 use crate::clocked::can_be_clocked;
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
-use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, target_of};
+use crate::images::{Images, Program, Ready, build, check, every_image, failure_of};
 use crate::measure::Probed;
 use crate::observer::{Event, SuiteObserver};
 use crate::placed::{Placed, Placements};
@@ -234,7 +234,7 @@ impl Suite {
                 let report = report.clone();
                 scope.spawn(move || {
                     while let Some(&(at, unit)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let target = target_of(unit);
+                        let target = unit.target();
                         let layouts = |image: &str| unit.layouts(image, placements);
                         let built = build(unit, builder).and_then(|images| {
                             let (kernel, setting_changes) = (&unit.kernel, &unit.setting_changes);

@@ -10,25 +10,16 @@ fn build() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
 }
 
+/// The sources that the other tests build, so that what they have built is built.
+fn firmware() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware")
+}
+
 /// The image with this digest.
 fn image(sha256: &str) -> String {
-    let mut folders = vec![build().join("builds")];
-    while let Some(folder) = folders.pop() {
-        // Builds of other tests come and go.
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "elf") {
-                let bytes = std::fs::read(&path).unwrap_or_default();
-                if rtmark_firmware::sha256(&bytes) == sha256 {
-                    return path.display().to_string();
-                }
-            }
-        }
-    }
-    panic!("no image {sha256} was built");
+    let path = build().join("kept").join(sha256).with_extension("elf");
+    assert!(path.is_file(), "no image {sha256} was built");
+    path.display().to_string()
 }
 
 struct Folder {
@@ -44,7 +35,7 @@ impl Folder {
             .current_dir(self.home.path())
             .env("RTMARK_STORE", self.home.path().join("store.sqlite"))
             .env("RTMARK_BUILD", build())
-            .env_remove("RTMARK_FIRMWARE")
+            .env("RTMARK_FIRMWARE", firmware())
             .output()
             .expect("rtmark runs");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -140,7 +131,7 @@ fn a_scenario_that_fails_has_no_footprint() {
             .current_dir(folder.home.path())
             .env("RTMARK_STORE", folder.home.path().join("store.sqlite"))
             .env("RTMARK_BUILD", build())
-            .env_remove("RTMARK_FIRMWARE")
+            .env("RTMARK_FIRMWARE", firmware())
             .output()
             .expect("rtmark runs");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

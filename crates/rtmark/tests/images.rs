@@ -1,5 +1,6 @@
 //! `rtmark run --image`: columns from images that somebody else has built.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -11,12 +12,16 @@ fn scratch() -> PathBuf {
     folder
 }
 
+fn builds() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
+}
+
 fn rtmark(arguments: &[&str]) -> Output {
     let store = tempfile::tempdir().expect("a folder");
     Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(arguments)
         .env("RTMARK_STORE", store.path().join("store.sqlite"))
-        .env("RTMARK_BUILD", scratch().join("build"))
+        .env("RTMARK_BUILD", builds())
         .env("XDG_CONFIG_HOME", store.path())
         .output()
         .expect("rtmark runs")
@@ -51,20 +56,15 @@ fn guest(name: &str, options: &[&str]) -> String {
     image.display().to_string()
 }
 
-/// Where the build of FreeRTOS has put an image.
-fn built(image: &str) -> String {
-    let mut folders = vec![scratch().join("build/builds")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.ends_with(format!("freertos/{image}.elf")) {
-                return path.display().to_string();
-            }
-        }
-    }
-    panic!("no {image}.elf was built");
+/// The images that these figures come from, by what they are called.
+fn built(answers: &[Value]) -> BTreeMap<String, String> {
+    let image = |answer: &Value| {
+        let firmware = &answer["provenance"]["firmware"];
+        let text = |key: &str| firmware[key].as_str().expect("a text").to_owned();
+        let path = builds().join("kept").join(text("elf_sha256")).with_extension("elf");
+        (text("image"), path.display().to_string())
+    };
+    answers.iter().map(image).collect()
 }
 
 /// First, least, typical and largest sample of each scenario of a column.
@@ -85,9 +85,11 @@ fn calls_and_probes_of_our_images_give_equal_figures() {
     // Optimised as a whole, functions are given what nobody but the compiler knows.
     let choice = ["run", "-k", "freertos", "--soc", "stm32f405", "--profile", "product+lto=off"];
     let more = ["--placements", "1", "--format", "json", "-s", "semaphore.*", "queue.*", "mutex.*"];
-    let first = rtmark(&[&choice[..], &more[..5], &["semaphore.give.immediate"]].concat());
+    let one_of_each = ["semaphore.give.immediate", "queue.send.immediate", "mutex.lock.immediate"];
+    let first = rtmark(&[&choice[..], &more[..5], &one_of_each].concat());
     assert!(first.status.success(), "{}", stderr_of(&first));
-    let images = ["semaphore", "queue", "mutex"].map(|image| format!("{image}={}", built(image)));
+    let built = built(&answers(&first));
+    let images = ["semaphore", "queue", "mutex"].map(|image| format!("{image}={}", built[image]));
     let images: Vec<&str> = images.iter().map(String::as_str).collect();
     let other = ["run", "--soc", "stm32f405", "-s", "thread.yield", "--image", images[0]];
     let other = rtmark(&other);

@@ -91,6 +91,45 @@ fn concurrent_processes_build_once_and_measure_the_same() {
     assert_eq!(std::fs::read_dir(builds).expect("there").count(), 1, "one tree of sources");
 }
 
+/// The image of what is measured, and nothing else; later another one, of the objects that are there.
+#[test]
+fn only_the_images_of_what_is_measured_are_built() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let cache = scratch.path().join("cache");
+    let files = |is_wanted: &dyn Fn(&Path) -> bool| {
+        let mut folders = vec![cache.join("rtmark/builds")];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("readable").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if is_wanted(&path) {
+                    let modified = entry.metadata().and_then(|file| file.modified());
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    found.push((name, modified.expect("a time")));
+                }
+            }
+        }
+        found.sort();
+        found
+    };
+    let images_after = |scenario: &str| {
+        let wanted = ["run", "-q", "-s", scenario, "-k", "floor", "--soc", "stm32c031"];
+        let output = rtmark(scratch.path(), &cache, &wanted).args(["--placements", "1"]).output();
+        let output = output.expect("rtmark runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let images = files(&|path| path.extension().is_some_and(|end| end == "elf"));
+        images.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(images_after("thread.yield"), ["thread.elf"]);
+    let start_up = || files(&|path| path.ends_with("obj/startup.o"));
+    let first = start_up();
+    assert_eq!(first.len(), 1);
+    assert_eq!(images_after("queue.send.immediate"), ["queue.elf", "thread.elf"]);
+    assert_eq!(start_up(), first, "made once");
+}
+
 #[cfg(unix)]
 #[test]
 fn built_images_run_on_a_read_only_file_system() {

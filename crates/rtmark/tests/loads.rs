@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_calls::{Api, CallRecorder, KernelCost};
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Kernel, SettingChanges, Tree, Variant, select};
+use rtmark_firmware::{Builder, Kernel, SettingChanges, Target, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
@@ -121,8 +121,11 @@ fn found(kernel: &str, soc: &str) -> (Builder, Kernel, Soc) {
 /// A scenario of a kernel's, about to start.
 fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
     let (builder, kernel, soc) = found(kernel, soc);
-    let mut built = builder.build(&kernel, &soc, &SettingChanges::default()).expect("images");
     let group = name.split('.').next().expect("a group");
+    let mut target = Target::from(&soc);
+    target.without =
+        kernel.manifest.images.iter().filter(|image| *image != group).cloned().collect();
+    let mut built = builder.build(&kernel, target, &SettingChanges::default()).expect("an image");
     let elf = built.remove(group).expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
     let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");

@@ -22,8 +22,9 @@ impl Folder {
             .current_dir(self.home.path())
             .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"))
             .env("RTMARK_STORE", self.path("store.sqlite"))
-            .env("COLUMNS", "160")
-            .env_remove("RTMARK_FIRMWARE");
+            // The sources that the other tests build, so that what they have built is built.
+            .env("RTMARK_FIRMWARE", Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware"))
+            .env("COLUMNS", "160");
         command
     }
 

@@ -38,7 +38,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         let kernel = kernel.expect("a kernel of the tree");
         let soc = socs::find(soc).expect("a soc").soc;
         let mut target = rtmark_firmware::Target::from(&soc);
-        // One image is enough, and Cargo's are slow to link.
+        // One image is enough, and they are slow to link.
         target.without =
             kernel.manifest.images.iter().filter(|image| *image != "thread").cloned().collect();
         let switched = SettingChanges::default();

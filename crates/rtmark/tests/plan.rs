@@ -11,6 +11,10 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+fn builds() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
+}
+
 fn schema(name: &str) -> Value {
     let path = root().join(format!("docs/schema/{name}.schema.json"));
     let text = std::fs::read_to_string(path).expect("there");
@@ -29,13 +33,9 @@ fn answered(of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
 
 fn answered_by(kernel: &str, of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
     let data = tempfile::tempdir().expect("a scratch folder");
-    let store = data.path().join("store.sqlite");
-    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .current_dir(root())
-        .env("RTMARK_STORE", store)
-        .arg("plan")
+    let output = rtmark(data.path())
         .arg(file)
-        .args(["--kernel", kernel, "--placements", "1", "--format", "json", "--quiet"])
+        .args(["--kernel", kernel, "--placements", "1", "--format", "json"])
         .args(more)
         .output()
         .expect("rtmark runs");
@@ -296,6 +296,7 @@ fn run_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 fn rtmark(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rtmark"));
     command.current_dir(folder).env("RTMARK_STORE", folder.join("store.sqlite"));
+    command.env("RTMARK_FIRMWARE", root().join("firmware")).env("RTMARK_BUILD", builds());
     command.args(["plan", "--quiet"]);
     command
 }
@@ -434,13 +435,9 @@ fn a_sweep_shows_the_lowest_clock_that_holds() {
     // A period of 5 ms is not a whole number of ticks of 10 ms.
     assert!(points[..4].iter().all(|point| verdict(point) != "holds"), "{swept:#}");
 
-    let refused = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .current_dir(root())
-        .args(["plan", "docs/plan/sensor.toml", "--sweep", "clock=96"])
-        .output()
-        .expect("rtmark runs");
-    let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(2), "{stderr}");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (code, _, stderr) = ended(rtmark(folder.path()).arg(&file).args(["--sweep", "clock=96"]));
+    assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("48000000 Hz of stm32c031"), "{stderr}");
 }
 
@@ -484,8 +481,7 @@ fn work_is_measured_from_a_function() {
     let kernel = kernels.iter().find(|it| it.manifest.id.as_str() == "freertos").expect("there");
     let soc = socs::find("stm32c031").expect("a soc").soc;
     let switched = Variant::default().of(&kernel.manifest, soc.core.name()).expect("possible");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
-    let builder = Builder::new(tree).in_folder(&folder);
+    let builder = Builder::new(tree).in_folder(&builds());
     let elf = builder.build_plan(kernel, &soc, &switched).expect("built")["plan"].path.clone();
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("system.toml");
@@ -503,18 +499,8 @@ fn work_is_measured_from_a_function() {
     let work = document["kernels"][0]["tasks"][0]["work"].as_u64().expect("work");
     assert!((15..400).contains(&work), "{work}");
     std::fs::write(&file, text("no_such_function")).expect("writable");
-    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .current_dir(root())
-        .env("RTMARK_STORE", folder.path().join("store.sqlite"))
-        .arg("plan")
-        .arg(&file)
-        .args(["--placements", "1", "--quiet"])
-        .output()
-        .expect("rtmark runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let stderr =
-        stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let (code, _, stderr) = ended(rtmark(folder.path()).arg(&file).args(["--placements", "1"]));
+    assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("no function") && stderr.contains("work of task one"), "{stderr}");
 }
 
@@ -533,17 +519,9 @@ fn unknown_profiles_are_rejected_at_their_line() {
     ] {
         let changed = format!("profile = {profile:?}\n{kernels}");
         std::fs::write(&file, example.replacen(kernels, &changed, 1)).expect("writable");
-        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-            .current_dir(root())
-            .env("RTMARK_STORE", data.path().join("store.sqlite"))
-            .arg("plan")
-            .arg(&file)
-            .args(["--kernel", "freertos"])
-            .output()
-            .expect("rtmark runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let stderr = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let (code, _, stderr) =
+            ended(rtmark(data.path()).arg(&file).args(["--kernel", "freertos"]));
+        assert_eq!(code, 2, "{stderr}");
         assert!(stderr.contains(&format!("system.toml:{}: profile", above + 1)), "{stderr}");
         assert!(stderr.contains(problem), "{stderr}");
     }

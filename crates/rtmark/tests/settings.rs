@@ -24,7 +24,7 @@ fn images(kernel: &str, variant: &str) -> BTreeMap<String, BuiltImage> {
     only(kernel, variant, None)
 }
 
-/// These, or only one of them: Cargo's are slow to link.
+/// These, or only one of them: they are slow to link.
 fn only(kernel: &str, variant: &str, image: Option<&str>) -> BTreeMap<String, BuiltImage> {
     let builder = Builder::new(tree()).in_folder(&builds());
     let kernels = builder.tree().kernels().expect("readable");
@@ -40,7 +40,8 @@ fn only(kernel: &str, variant: &str, image: Option<&str>) -> BTreeMap<String, Bu
 
 /// An image of FreeRTOS.
 fn image(variant: &str, name: &str) -> (Image, rtmark_model::Settings) {
-    let image = Image::from_elf(&images("freertos", variant)[name].elf).expect("an image");
+    let image = &only("freertos", variant, Some(name))[name].elf;
+    let image = Image::from_elf(image).expect("an image");
     let recorded = probes::settings(image.section(probes::SECTION).expect("probes")).expect("good");
     (image, recorded)
 }

@@ -450,7 +450,9 @@ impl Subject {
         // Only runs on the simulator can be searched.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
         let built = match what {
-            Workload::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.setting_changes)?,
+            Workload::Scenarios => {
+                builder.build(&unit.kernel, unit.target(), &unit.setting_changes)?
+            }
             Workload::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.setting_changes)?,
         };
         let mut subjects = Vec::new();
