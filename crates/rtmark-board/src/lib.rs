@@ -179,5 +179,5 @@ impl DeviceError {
     }
 }
 
-/// How long a board may stay silent by default.
+/// How long to wait by default for a run to begin, and then for more of it.
 pub const SILENCE: Duration = Duration::from_secs(30);

@@ -15,7 +15,7 @@ pub const END: &[u8] = b"@! ";
 /// The limits of listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest silence.
+    /// How long to wait for a run to begin, and then for more of it. Other output before it does not extend that.
     pub silence: Duration,
     /// The largest number of bytes.
     pub bytes: usize,
@@ -28,7 +28,7 @@ impl Limits {
     }
 }
 
-/// What had arrived before the board fell silent.
+/// What had arrived when nothing more of a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// Nothing.
@@ -47,13 +47,11 @@ impl fmt::Display for Silence {
             Self::NoOutput(time) => write!(f, "the board said nothing for {time:?}"),
             Self::Noise(odd, all, time) => write!(
                 f,
-                "what the board sends is not text ({odd} of {all} bytes), and then nothing came \
-                 for {time:?}"
+                "what the board sends is not text ({odd} of {all} bytes), and no run began for {time:?}"
             ),
             Self::OtherProgram(time) => write!(
                 f,
-                "the board prints, but no run of rtmark's firmware begins in it, and then nothing \
-                 came for {time:?}"
+                "the board prints, but no run of rtmark's firmware begins in it for {time:?}"
             ),
             Self::Unfinished(time) => {
                 write!(f, "the run began and did not end; nothing more came for {time:?}")
@@ -120,70 +118,92 @@ pub fn has_ended(console: &[u8]) -> bool {
             .is_some_and(|at| console[near + at..].contains(&b'\n'))
 }
 
-/// Returns where in the console the run that began last has ended, if it has.
-fn end_of_last_run(console: &[u8], from: usize) -> Option<usize> {
-    let end = from + line_starts(console.get(from..)?, END).next()?;
-    // The whole line, and after a beginning: an end alone belongs to a run whose beginning was missed.
-    let length = console[end..].iter().position(|&byte| byte == b'\n')? + 1;
-    Some(end + length)
+/// The output of a board as it arrives, searched for a run.
+#[derive(Debug, Default)]
+struct Heard {
+    console: Vec<u8>,
+    /// Where the last line begins, which may be unfinished.
+    line: usize,
+    /// Where the run that began last begins.
+    begun: Option<usize>,
+    /// How much was searched.
+    searched: usize,
+}
+
+impl Heard {
+    /// Adds what arrived. Returns whether a run has ended, and then drops what follows its last line.
+    fn add(&mut self, bytes: &[u8]) -> bool {
+        self.console.extend_from_slice(bytes);
+        // An unfinished line that is neither a beginning nor an end does not become one, however long it gets.
+        let open = &self.console[self.line..self.searched];
+        let may_be = |what: &[u8]| open.starts_with(what) || what.starts_with(open);
+        let from = if may_be(BEGIN) || may_be(END) { self.line } else { self.searched };
+        for at in from..self.console.len() {
+            let starts_line = at == 0 || self.console[at - 1] == b'\n';
+            if !starts_line {
+                continue;
+            }
+            self.line = at;
+            let line = &self.console[at..];
+            if line.starts_with(BEGIN) {
+                self.begun = Some(at);
+            }
+            // An end alone belongs to a run whose beginning was missed.
+            if self.begun.is_some()
+                && line.starts_with(END)
+                && let Some(length) = line.iter().position(|&byte| byte == b'\n')
+            {
+                self.console.truncate(at + length + 1);
+                return true;
+            }
+        }
+        self.searched = self.console.len();
+        false
+    }
 }
 
 /// Reads until a run has begun and ended. If a run begins again because the board was reset, it
 /// replaces the earlier one.
 ///
-/// A read that times out is not an error; it only serves to measure the silence.
+/// A read that times out is not an error; it only serves to measure the time.
 ///
 /// # Errors
-/// When nothing more arrives, the source disappears, or too much arrives.
+/// When no run begins or nothing more of it arrives in time, the source disappears, or too much arrives.
 pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u8>, DeviceError> {
-    let mut console = Vec::new();
-    let mut heard = Instant::now();
-    // The position up to which the console was searched for a beginning, and then for an end.
-    let mut begun = None;
-    let mut searched = 0_usize;
+    let mut heard = Heard::default();
+    let mut waits_since = Instant::now();
     let mut chunk = [0_u8; 4096];
     loop {
         match source.read(&mut chunk) {
             Ok(0) => {
-                let source = io::Error::from(io::ErrorKind::UnexpectedEof);
+                let (source, console) =
+                    (io::Error::from(io::ErrorKind::UnexpectedEof), heard.console);
                 return Err(DeviceError::Disconnected { link: link.to_owned(), source, console });
             }
             Ok(count) => {
-                heard = Instant::now();
-                console.extend_from_slice(&chunk[..count]);
-                if console.len() > limits.bytes {
+                if heard.console.len() + count > limits.bytes {
                     return Err(DeviceError::TooMuchOutput { limit: limits.bytes });
                 }
-                // A line may have begun in the previous chunk.
-                let from = console[..searched].iter().rposition(|&byte| byte == b'\n');
-                let from = from.map_or(0, |at| at + 1);
-                let new = &console[from..];
-                if let Some(at) = line_starts(new, BEGIN).last() {
-                    begun = Some(from + at);
+                if heard.add(&chunk[..count]) {
+                    return Ok(heard.console);
                 }
-                let after = begun.map(|at| at.max(from));
-                if let Some(end) = after.and_then(|at| end_of_last_run(&console, at)) {
-                    console.truncate(end);
-                    return Ok(console);
+                if heard.begun.is_some() {
+                    waits_since = Instant::now();
                 }
-                searched = console.len();
             }
-            Err(error) => match error.kind() {
+            Err(source) => match source.kind() {
                 io::ErrorKind::TimedOut
                 | io::ErrorKind::WouldBlock
                 | io::ErrorKind::Interrupted => {}
                 _ => {
-                    return Err(DeviceError::Disconnected {
-                        link: link.to_owned(),
-                        source: error,
-                        console,
-                    });
+                    let (link, console) = (link.to_owned(), heard.console);
+                    return Err(DeviceError::Disconnected { link, source, console });
                 }
             },
         }
-        if heard.elapsed() > limits.silence {
-            let silence = Silence::of(&console, limits.silence);
-            return Err(DeviceError::Silent { silence, console });
+        if waits_since.elapsed() > limits.silence {
+            let silence = Silence::of(&heard.console, limits.silence);
+            return Err(DeviceError::Silent { silence, console: heard.console });
         }
     }
 }
@@ -234,6 +254,48 @@ mod tests {
         twice.extend_from_slice(RUN);
         let pieces = twice.chunks(7).map(<[u8]>::to_vec).collect();
         assert_eq!(capture(pieces).expect("the second"), twice);
+    }
+
+    /// A board that never stops sending the same byte.
+    struct Endless(u8);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            std::thread::sleep(Duration::from_micros(100));
+            buffer.fill(self.0);
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn output_without_a_run_does_not_extend_the_time() {
+        let limits = Limits::with_silence(Duration::from_millis(50));
+        for (byte, is_noise) in [(b'U', false), (b'\n', false), (0xFF, true)] {
+            match listen(&mut Endless(byte), "a test", limits) {
+                Err(DeviceError::Silent { silence: Silence::OtherProgram(_), .. }) => {
+                    assert!(!is_noise);
+                }
+                Err(DeviceError::Silent { silence: Silence::Noise(odd, all, _), .. }) => {
+                    assert!(is_noise && odd == all);
+                }
+                other => panic!("{byte:#x}: {:?}", other.map(|console| console.len())),
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_may_begin_behind_an_unfinished_line_of_any_length() {
+        let mut text = vec![b'U'; 10_000];
+        text.extend_from_slice(RUN);
+        for size in [1, 7, 4096] {
+            let chunks = text.chunks(size).map(<[u8]>::to_vec).collect();
+            assert_eq!(capture(chunks).expect("a run"), text, "in pieces of {size}");
+        }
+        // What looks like a beginning within a line is none.
+        let chunks = [b"U@^ 0\n@! 0\n".to_vec(), vec![]].into();
+        assert!(matches!(capture(chunks), Err(DeviceError::Silent { .. })));
+        let chunks = [b"U".to_vec(), b"@^ 0\n@! 0\n".to_vec(), vec![]].into();
+        assert!(matches!(capture(chunks), Err(DeviceError::Silent { .. })));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Probe {
     pub selector: Option<String>,
     /// The chip's name in probe-rs.
     pub chip: String,
-    /// The longest silence.
+    /// How long to wait for a run to begin, and then for more of it.
     pub silence: Duration,
 }
 

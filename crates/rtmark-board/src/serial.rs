@@ -36,7 +36,7 @@ pub struct Serial {
     pub baud: u32,
     /// How the firmware is loaded; without a loader, the firmware on the board is used.
     pub loader: Option<Loader>,
-    /// The longest silence.
+    /// How long to wait for a run to begin, and then for more of it.
     pub silence: Duration,
 }
 

@@ -39,7 +39,7 @@ pub struct BoardFlags {
     /// Chip, as probe-rs names it [default: that of the board file]
     #[arg(long, value_name = "CHIP")]
     chip: Option<String>,
-    /// Seconds without output after which to give up on the board
+    /// Seconds after which to give up on the board if no run begins, or nothing more of it comes
     #[arg(long, value_name = "SECONDS", default_value_t = rtmark_board::SILENCE.as_secs(),
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::peripheral::{PeripheralKind, PeripheralRegister};
-use super::{CoreKind, MemoryKind, Revision, Soc};
+use super::{CoreKind, InitWrite, MemoryKind, Revision, Soc};
 
 mod clock_tree;
 mod memories;
@@ -172,15 +172,13 @@ impl Soc {
             );
         }
         if !priority_bits.contains(&self.priority_bits) {
+            let possible = match (priority_bits.start(), priority_bits.end()) {
+                (least, most) if least == most => least.to_string(),
+                (least, most) => format!("{least} to {most}"),
+            };
             return refuse(
                 &[Key("priority_bits")],
-                format!(
-                    "priority_bits = {}: {} has {} to {}",
-                    self.priority_bits,
-                    self.core,
-                    priority_bits.start(),
-                    priority_bits.end()
-                ),
+                format!("priority_bits = {}: {} has {possible}", self.priority_bits, self.core),
             );
         }
         self.check_revision()?;
@@ -206,7 +204,19 @@ impl Soc {
         self.check_peripherals(&mut taken)?;
         self.check_clock_tree()?;
         self.check_caches()?;
+        self.check_init()?;
         self.check_time_base()
+    }
+
+    /// Refuses words that firmware could not write: it would fault, or write another register.
+    fn check_init(&self) -> Checked {
+        let unaligned = |write: &InitWrite| !write.address.is_multiple_of(4);
+        let Some(at) = self.init.iter().position(unaligned) else { return Ok(()) };
+        let InitWrite { register, address, .. } = &self.init[at];
+        refuse(
+            &[KeyStep::Key("init"), KeyStep::Index(at), KeyStep::Key("address")],
+            format!("register {register}: address {address:#010x} is not a multiple of 4"),
+        )
     }
 
     fn check_time_base(&self) -> Checked {

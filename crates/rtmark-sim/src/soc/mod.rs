@@ -426,6 +426,11 @@ mod tests {
         };
         let cases: &[(&str, &str, &str)] = &[
             ("clock_hz = 1000", "clock_hz = 0", "line 4: clock_hz"),
+            (
+                "[[peripheral]]",
+                "[[init]]\nregister = 'CR'\naddress = 0x40000001\nvalue = 1\n[[peripheral]]",
+                "line 14: register CR: address 0x40000001 is not a multiple of 4",
+            ),
             ("size = 64", "size = 62", "line 11: memory RAM: size"),
             (
                 "size = 64",
