@@ -232,15 +232,19 @@ mod tests {
 
     const RUN: &[u8] = b"\n@^ 00000003\n@+ 00000001 00000002\n@. 00000000 00000000\na.b ok\n@! 0\n";
 
-    fn capture(chunks: Vec<Vec<u8>>) -> Result<Vec<u8>, DeviceError> {
-        listen(&mut Chunks(chunks), "a test", Limits::with_silence(Duration::from_millis(1)))
+    /// Longer than any test, and shorter than a read that timed out.
+    const LONG: Duration = Duration::from_secs(600);
+    const SHORT: Duration = Duration::from_millis(1);
+
+    fn capture(chunks: Vec<Vec<u8>>, silence: Duration) -> Result<Vec<u8>, DeviceError> {
+        listen(&mut Chunks(chunks), "a test", Limits::with_silence(silence))
     }
 
     #[test]
     fn the_end_is_detected_however_output_is_split() {
         for size in 1..=RUN.len() {
             let chunks = RUN.chunks(size).map(<[u8]>::to_vec).collect();
-            assert_eq!(capture(chunks).expect("a run"), RUN, "in pieces of {size}");
+            assert_eq!(capture(chunks, LONG).expect("a run"), RUN, "in pieces of {size}");
         }
     }
 
@@ -248,12 +252,12 @@ mod tests {
     fn an_end_without_a_begin_is_ignored() {
         let mut text = b"000001 00000002\n@. 0 0\na.b ok\n@! 0\n".to_vec();
         text.extend_from_slice(RUN);
-        assert_eq!(capture(vec![text.clone()]).expect("the second"), text);
+        assert_eq!(capture(vec![text.clone()], LONG).expect("the second"), text);
         // Reset half-way: listening continues until the second run ends.
         let mut twice = RUN[..30].to_vec();
         twice.extend_from_slice(RUN);
         let pieces = twice.chunks(7).map(<[u8]>::to_vec).collect();
-        assert_eq!(capture(pieces).expect("the second"), twice);
+        assert_eq!(capture(pieces, LONG).expect("the second"), twice);
     }
 
     /// A board that never stops sending the same byte.
@@ -289,24 +293,24 @@ mod tests {
         text.extend_from_slice(RUN);
         for size in [1, 7, 4096] {
             let chunks = text.chunks(size).map(<[u8]>::to_vec).collect();
-            assert_eq!(capture(chunks).expect("a run"), text, "in pieces of {size}");
+            assert_eq!(capture(chunks, LONG).expect("a run"), text, "in pieces of {size}");
         }
         // What looks like a beginning within a line is none.
         let chunks = [b"U@^ 0\n@! 0\n".to_vec(), vec![]].into();
-        assert!(matches!(capture(chunks), Err(DeviceError::Silent { .. })));
+        assert!(matches!(capture(chunks, SHORT), Err(DeviceError::Silent { .. })));
         let chunks = [b"U".to_vec(), b"@^ 0\n@! 0\n".to_vec(), vec![]].into();
-        assert!(matches!(capture(chunks), Err(DeviceError::Silent { .. })));
+        assert!(matches!(capture(chunks, SHORT), Err(DeviceError::Silent { .. })));
     }
 
     #[test]
     fn kinds_of_silence_are_distinguished() {
-        let silence = |text: &[u8]| match capture([text.to_vec(), vec![]].into()) {
+        let silence = |text: &[u8]| match capture([text.to_vec(), vec![]].into(), SHORT) {
             Err(DeviceError::Silent { silence, .. }) => silence,
             other => panic!("{other:?}"),
         };
-        let time = Duration::from_millis(1);
+        let time = SHORT;
         assert_eq!(
-            match capture(vec![vec![], vec![]]) {
+            match capture(vec![vec![], vec![]], SHORT) {
                 Err(DeviceError::Silent { silence, .. }) => silence,
                 other => panic!("{other:?}"),
             },
@@ -315,7 +319,10 @@ mod tests {
         assert_eq!(silence(&[0x80, 0xFF, 0x00, b'a']), Silence::Noise(3, 4, time));
         assert_eq!(silence(b"Hello from Zephyr\r\n"), Silence::OtherProgram(time));
         assert_eq!(silence(&RUN[..40]), Silence::Unfinished(time));
-        assert!(matches!(capture(vec![RUN[..40].to_vec()]), Err(DeviceError::Disconnected { .. })));
+        assert!(matches!(
+            capture(vec![RUN[..40].to_vec()], LONG),
+            Err(DeviceError::Disconnected { .. })
+        ));
         let limits = Limits { bytes: 20, ..Limits::with_silence(time) };
         let flood = listen(&mut Chunks(vec![RUN.to_vec()]), "a test", limits);
         assert!(matches!(flood, Err(DeviceError::TooMuchOutput { limit: 20 })));

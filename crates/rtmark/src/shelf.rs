@@ -81,19 +81,41 @@ impl Filter {
         self.accepts(&key.kernel, key.scenario.as_str(), &key.soc)
     }
 
-    /// Returns its patterns, each with what it is for.
-    fn patterns(&self) -> Vec<(&'static str, &Pattern)> {
-        let kinds = [("kernel", &self.kernel), ("scenario", &self.scenario), ("soc", &self.soc)];
-        kinds.into_iter().flat_map(|(kind, all)| all.iter().map(move |it| (kind, it))).collect()
+    /// Returns its patterns, each with the part of a key that it is for.
+    fn patterns(&self) -> Vec<(KeyPart, &Pattern)> {
+        let all = [
+            (KeyPart::Kernel, &self.kernel),
+            (KeyPart::Scenario, &self.scenario),
+            (KeyPart::Soc, &self.soc),
+        ];
+        all.into_iter().flat_map(|(part, some)| some.iter().map(move |it| (part, it))).collect()
     }
 }
 
-/// Returns whether a pattern of this kind fits an answer's key.
-fn fits(kind: &str, pattern: &Pattern, key: &Key) -> bool {
-    match kind {
-        "kernel" => key.kernel.matches(pattern),
-        "scenario" => pattern.matches(key.scenario.as_str()),
-        _ => pattern.matches(&key.soc),
+/// A part of an answer's key that a filter looks at.
+#[derive(Clone, Copy, Debug)]
+enum KeyPart {
+    Kernel,
+    Scenario,
+    Soc,
+}
+
+impl KeyPart {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Scenario => "scenario",
+            Self::Soc => "soc",
+        }
+    }
+
+    /// Returns whether a pattern fits this part of a key.
+    fn fits(self, pattern: &Pattern, key: &Key) -> bool {
+        match self {
+            Self::Kernel => key.kernel.matches(pattern),
+            Self::Scenario => pattern.matches(key.scenario.as_str()),
+            Self::Soc => pattern.matches(&key.soc),
+        }
     }
 }
 
@@ -164,7 +186,7 @@ pub fn answers(
     for run in runs {
         let mut answers = Vec::new();
         store.each_answer(&run.id, |answer| -> Result<(), CliError> {
-            idle.retain(|(kind, pattern)| !fits(kind, pattern, answer.key()));
+            idle.retain(|(part, pattern)| !part.fits(pattern, answer.key()));
             if filter.accepts_key(answer.key()) {
                 answers.push(answer);
             }
@@ -176,9 +198,9 @@ pub fn answers(
         arrange(&mut answers)?;
         all.push(answers);
     }
-    if let Some((kind, pattern)) = idle.first() {
+    if let Some((part, pattern)) = idle.first() {
         let names: Vec<_> = runs.iter().map(|run| short(&run.id)).collect();
-        let message = format!("no {kind} of run {} fits `{pattern}`", names.join(" or "));
+        let message = format!("no {} of run {} fits `{pattern}`", part.name(), names.join(" or "));
         let hint = format!("correct it, or leave it out; `rtmark show {}` shows all", names[0]);
         return Err(CliError::new(Exit::NothingSelected, message, hint));
     }
