@@ -18,7 +18,7 @@ use std::io;
 use std::time::Duration;
 
 pub use board::{Board, BoardError, Console};
-pub use listen::{BEGIN, END, Limits, Silence, has_ended, listen};
+pub use listen::{BEGIN, END, Heard, Limits, Silence, listen};
 #[cfg(feature = "probe")]
 pub use probe::Probe;
 pub use serial::{Loader, Serial};

@@ -61,15 +61,16 @@ impl fmt::Display for Silence {
 }
 
 impl Silence {
-    fn of(console: &[u8], time: Duration) -> Self {
+    fn of(heard: &Heard, time: Duration) -> Self {
+        let all = heard.console.len();
         let odd = |byte: &&u8| !matches!(**byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
-        let odd = console.iter().filter(odd).count();
-        if console.is_empty() {
+        let odd = heard.console.iter().filter(odd).count();
+        if all == 0 {
             Self::NoOutput(time)
-        } else if has_begun(console) {
+        } else if heard.has_begun {
             Self::Unfinished(time)
-        } else if odd * 4 > console.len() {
-            Self::Noise(odd, console.len(), time)
+        } else if odd > all / 4 {
+            Self::Noise(odd, all, time)
         } else {
             Self::OtherProgram(time)
         }
@@ -99,66 +100,61 @@ impl Silence {
     }
 }
 
-fn line_starts<'a>(console: &'a [u8], what: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-    (0..console.len())
-        .filter(move |&at| console[at..].starts_with(what) && (at == 0 || console[at - 1] == b'\n'))
-}
-
-fn has_begun(console: &[u8]) -> bool {
-    line_starts(console, BEGIN).next().is_some()
-}
-
-/// Tells whether a run has begun in a console and reached its end.
-pub fn has_ended(console: &[u8]) -> bool {
-    // In long consoles, only the last part needs to be searched.
-    let near = console.len().saturating_sub(64);
-    has_begun(console)
-        && line_starts(&console[near..], END)
-            .last()
-            .is_some_and(|at| console[near + at..].contains(&b'\n'))
-}
-
-/// The output of a board as it arrives, searched for a run.
-#[derive(Debug, Default)]
-struct Heard {
+/// What a board prints, searched for a run as it arrives.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
     console: Vec<u8>,
     /// Where the last line begins, which may be unfinished.
     line: usize,
-    /// Where the run that began last begins.
-    begun: Option<usize>,
-    /// How much was searched.
-    searched: usize,
+    has_begun: bool,
+    has_ended: bool,
 }
 
 impl Heard {
-    /// Adds what arrived. Returns whether a run has ended, and then drops what follows its last line.
-    fn add(&mut self, bytes: &[u8]) -> bool {
-        self.console.extend_from_slice(bytes);
+    /// Adds what arrived. What follows the last line of a run is dropped.
+    pub fn add(&mut self, bytes: &[u8]) {
+        if self.has_ended {
+            return;
+        }
+        let searched = self.console.len();
         // An unfinished line that is neither a beginning nor an end does not become one, however long it gets.
-        let open = &self.console[self.line..self.searched];
+        let open = &self.console[self.line..];
         let may_be = |what: &[u8]| open.starts_with(what) || what.starts_with(open);
-        let from = if may_be(BEGIN) || may_be(END) { self.line } else { self.searched };
+        let from = if may_be(BEGIN) || may_be(END) { self.line } else { searched };
+        self.console.extend_from_slice(bytes);
         for at in from..self.console.len() {
-            let starts_line = at == 0 || self.console[at - 1] == b'\n';
-            if !starts_line {
-                continue;
+            if self.has_ended {
+                break;
             }
-            self.line = at;
-            let line = &self.console[at..];
-            if line.starts_with(BEGIN) {
-                self.begun = Some(at);
-            }
-            // An end alone belongs to a run whose beginning was missed.
-            if self.begun.is_some()
-                && line.starts_with(END)
-                && let Some(length) = line.iter().position(|&byte| byte == b'\n')
-            {
-                self.console.truncate(at + length + 1);
-                return true;
+            if at == 0 || self.console[at - 1] == b'\n' {
+                self.look_at_line(at);
             }
         }
-        self.searched = self.console.len();
-        false
+    }
+
+    /// Looks at the line that begins at a position.
+    fn look_at_line(&mut self, at: usize) {
+        self.line = at;
+        let line = &self.console[at..];
+        self.has_begun |= line.starts_with(BEGIN);
+        // An end alone belongs to a run whose beginning was missed.
+        if self.has_begun
+            && line.starts_with(END)
+            && let Some(length) = line.iter().position(|&byte| byte == b'\n')
+        {
+            self.console.truncate(at + length + 1);
+            self.has_ended = true;
+        }
+    }
+
+    /// Returns whether a run has begun and ended.
+    pub const fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Returns all that was heard; if a run has ended, up to its end.
+    pub fn into_console(self) -> Vec<u8> {
+        self.console
     }
 }
 
@@ -184,10 +180,11 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
                 if heard.console.len() + count > limits.bytes {
                     return Err(DeviceError::TooMuchOutput { limit: limits.bytes });
                 }
-                if heard.add(&chunk[..count]) {
+                heard.add(&chunk[..count]);
+                if heard.has_ended {
                     return Ok(heard.console);
                 }
-                if heard.begun.is_some() {
+                if heard.has_begun {
                     waits_since = Instant::now();
                 }
             }
@@ -202,7 +199,7 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
             },
         }
         if waits_since.elapsed() > limits.silence {
-            let silence = Silence::of(&heard.console, limits.silence);
+            let silence = Silence::of(&heard, limits.silence);
             return Err(DeviceError::Silent { silence, console: heard.console });
         }
     }
@@ -258,6 +255,23 @@ mod tests {
         twice.extend_from_slice(RUN);
         let pieces = twice.chunks(7).map(<[u8]>::to_vec).collect();
         assert_eq!(capture(pieces, LONG).expect("the second"), twice);
+    }
+
+    #[test]
+    fn what_follows_a_run_is_dropped() {
+        for more in ["boot", "\n@^ 00000003\n@! 0\n"].map(str::as_bytes) {
+            let mut at_once = Heard::default();
+            at_once.add(&[RUN, more].concat());
+            let mut later = Heard::default();
+            later.add(&RUN[..RUN.len() - 1]);
+            assert!(!later.has_ended(), "its last line is not complete");
+            later.add(&RUN[RUN.len() - 1..]);
+            later.add(more);
+            for heard in [at_once, later] {
+                assert!(heard.has_ended());
+                assert_eq!(heard.into_console(), RUN);
+            }
+        }
     }
 
     /// A board that never stops sending the same byte.
@@ -317,6 +331,8 @@ mod tests {
             Silence::NoOutput(time)
         );
         assert_eq!(silence(&[0x80, 0xFF, 0x00, b'a']), Silence::Noise(3, 4, time));
+        assert!(silence(&[0xFF, 0xFF, b'a', b'a']).hint().contains("--baud"));
+        assert_eq!(silence(b"4 \xB0C"), Silence::OtherProgram(time), "a quarter may be odd");
         assert_eq!(silence(b"Hello from Zephyr\r\n"), Silence::OtherProgram(time));
         assert_eq!(silence(&RUN[..40]), Silence::Unfinished(time));
         assert!(matches!(

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtmark_board::{Board, Capture, Device, DeviceError, OutputChannel};
+use rtmark_board::{Board, Capture, Device, DeviceError, Heard, OutputChannel};
 use rtmark_firmware::{Console, Target, sha256};
 use rtmark_model::{Failure, FailureKind, Scenario, visible};
 use rtmark_sim::{Image, Soc};
@@ -233,19 +233,20 @@ pub fn rehearse(
         Ok(session) => session,
         Err(error) => return (None, Err(unfit(error.to_string()))),
     };
-    let mut console = Vec::new();
+    let mut heard = Heard::default();
     let limit = budget.saturating_add(PRINTING);
     let mut until = Cycles::ZERO;
     let ending = loop {
         until = until.saturating_add(SLICE).min(limit);
-        let ending = session.run(until, |machine| console.append(&mut machine.take_console()));
+        let ending = session.run(until, |machine| heard.add(&machine.take_console()));
         // With a UART, the last line marks the end: nothing else ends the run.
-        let ended = matches!(ending, Ending::Limit) && rtmark_board::has_ended(&console);
+        let ended = matches!(ending, Ending::Limit) && heard.has_ended();
         if ended || until == limit || !matches!(ending, Ending::Limit) {
             break if ended { Ending::Asleep } else { ending };
         }
     };
     let ending_text = session.describe(&ending);
+    let console = heard.into_console();
     let result = match &ending {
         Ending::Exit(status) => {
             let ended = RunEnd {

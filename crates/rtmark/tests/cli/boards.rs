@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rtmark_board::Heard;
 use rtmark_runner::{Session, socs};
 use rtmark_sim::{Cycles, Image};
 use serde_json::Value;
@@ -105,12 +106,13 @@ impl Board {
                 runs += 1;
                 let image = Image::from_elf(&elf).expect("an image");
                 let mut session = Session::new(&soc, &image).expect("it fits");
-                let mut console = Vec::new();
+                let mut heard = Heard::default();
                 let mut until = Cycles(0);
-                while !rtmark_board::has_ended(&console) && until < Cycles(5_000_000_000) {
+                while !heard.has_ended() && until < Cycles(5_000_000_000) {
                     until = until.saturating_add(Cycles(5_000_000));
-                    session.run(until, |machine| console.append(&mut machine.take_console()));
+                    session.run(until, |machine| heard.add(&machine.take_console()));
                 }
+                let console = heard.into_console();
                 // The first run is reset half-way.
                 let cut = if runs == 1 { console.len() / 2 } else { 0 };
                 let sent = [&console[..cut], &console].concat();
