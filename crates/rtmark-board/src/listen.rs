@@ -339,6 +339,9 @@ mod tests {
             capture(vec![RUN[..40].to_vec()], LONG),
             Err(DeviceError::Disconnected { .. })
         ));
+        let limits = Limits { bytes: RUN.len(), ..Limits::with_silence(LONG) };
+        let all = listen(&mut Chunks(vec![RUN.to_vec()]), "a test", limits);
+        assert_eq!(all.expect("it just fits"), RUN);
         let limits = Limits { bytes: 20, ..Limits::with_silence(time) };
         let flood = listen(&mut Chunks(vec![RUN.to_vec()]), "a test", limits);
         assert!(matches!(flood, Err(DeviceError::TooMuchOutput { limit: 20 })));
