@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Image, Machine};
 use rtmark_worst::{
-    Control, Findings, Path, Question, Reach, Share, Verdict, Window, search, spans,
+    Aspect, Control, Findings, Path, Question, Reach, Share, Verdict, Window, search, spans,
 };
 
 use crate::support;
@@ -26,15 +26,24 @@ fn image(core: CoreKind, name: &str, corrected: bool) -> Image {
 }
 
 fn check(core: CoreKind, name: &str, corrected: bool) -> Findings {
-    let mut machine = Machine::new(&support::soc(core));
-    machine.load(&image(core, name, corrected)).expect("it fits");
+    let machine = loaded(core, name, corrected);
     // Without the interrupt, it ends or sleeps.
     let ended = spans(&machine, &[], &[], Cycles(100_000)).cycles;
+    searched(machine, Reach::Check { ended })
+}
+
+fn loaded(core: CoreKind, name: &str, corrected: bool) -> Machine {
+    let mut machine = Machine::new(&support::soc(core));
+    machine.load(&image(core, name, corrected)).expect("it fits");
+    machine
+}
+
+fn searched(machine: Machine, reach: Reach) -> Findings {
     let question = Question {
         interrupt: 0.into(),
         priority: 0,
         windows: vec![Window { from: 0, to: 2_000 }],
-        reach: Reach::Check { ended },
+        reach,
         patience: 5_000,
         woken: None,
         ends: Vec::new(),
@@ -67,5 +76,17 @@ fn planted_bugs_are_found_and_corrected_twins_are_cleared() {
             assert!(twin.checked > 8, "{name} on {core}: {}", twin.checked);
             assert!(twin.failures.is_empty(), "{name} on {core}: {:?}", twin.failures);
         }
+    }
+}
+
+/// Whether the program is followed to its end makes no difference to when the handler begins.
+#[test]
+fn a_check_tells_latencies_as_well() {
+    for core in [CoreKind::CortexM0Plus, CoreKind::CortexM3] {
+        let of_handler = |findings: Findings| findings.aspects.get(&Aspect::Handler).cloned();
+        let checked = of_handler(check(core, "ring", true));
+        let entered = of_handler(searched(loaded(core, "ring", true), Reach::Entry));
+        assert!(checked.is_some(), "{core}");
+        assert_eq!(checked, entered, "{core}");
     }
 }
