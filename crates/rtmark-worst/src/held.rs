@@ -291,6 +291,22 @@ mod tests {
     }
 
     #[test]
+    fn an_instruction_of_one_cycle_holds_nothing_back() {
+        let executed = |cycles| {
+            let mut tracker = BlockerTracker::default();
+            tracker.execute(0x100, 0x102, 7, cycles);
+            tracker
+                .found()
+                .longest_alone()
+                .into_iter()
+                .map(|(by, it)| (by, it.longest.cycles))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(executed(1), []);
+        assert_eq!(executed(2), [(Blocker::Instruction, 2)]);
+    }
+
+    #[test]
     fn results_do_not_depend_on_where_pieces_are_cut() {
         let whole = combined(&[0]);
         for cut in 1..PATH.len() {
