@@ -159,63 +159,75 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
     (served, if overtaken { Interleaving::LateArrival } else { how })
 }
 
+/// Compares all pairs of a window with runs from reset; returns what was found.
+fn assert_equal_runs(
+    core: CoreKind,
+    priorities: [u8; 2],
+    firmware: &Firmware,
+    window: Window,
+) -> Findings {
+    let soc = soc(core);
+    let most: u64 = 24;
+    let question = question(priorities, window, Some(most));
+    let path = Path::new(machine(firmware, &soc), question).expect("fine");
+    let found = all(&path, Share::WHOLE);
+
+    let mut start = machine(firmware, &soc);
+    for (interrupt, priority) in INTERRUPTS.into_iter().zip(priorities) {
+        start.arm_interrupt(interrupt, priority);
+    }
+    for name in ["first", "second"] {
+        start.watch(Watch::Execute(firmware.address(name)));
+    }
+    start.run(Cycles(window.from));
+    let first = start.cycles().0 + 1;
+    let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+    let mut kinds: BTreeMap<(Interleaving, usize), BTreeMap<i64, u64>> = BTreeMap::new();
+    let mut worst = [(0, 0, 0); 2];
+    let mut met = 0;
+    for earlier in first..first + found.points {
+        for distance in -most.cast_signed()..=most.cast_signed() {
+            let later = earlier + distance.unsigned_abs();
+            let pended = if distance < 0 { [later, earlier] } else { [earlier, later] };
+            let (served, how) = brute(&start, pended);
+            met += 1;
+            for which in [0, 1] {
+                let latency = (served[which] - pended[which]).cast_signed();
+                *counts[which].entry(latency).or_default() += 1;
+                *kinds.entry((how, which)).or_default().entry(latency).or_default() += 1;
+                let other = pended[1 - which].cast_signed() - pended[which].cast_signed();
+                let case = (latency, -pended[which].cast_signed(), -other);
+                worst[which] = worst[which].max(case);
+            }
+        }
+    }
+    assert_eq!(found.pairs, met, "{core}");
+    for (which, aspect) in [Aspect::Handler, Aspect::Second].into_iter().enumerate() {
+        let reported = &found.aspects[&aspect];
+        assert_eq!(reported.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
+        assert_eq!(reported.missing, 0);
+        let case = reported.worst().expect("there is one");
+        let distance = case.distance.expect("of two");
+        let reported = (case.cycles, -case.point.cast_signed(), -distance);
+        assert_eq!(reported, worst[which], "{core} {priorities:x?} {aspect:?}");
+        let witness = path.witness(aspect, case).expect("replays");
+        assert_eq!(witness.cycles, case.cycles, "{core} {priorities:x?}");
+        for how in Interleaving::ALL {
+            let reported = found.meetings.get(&(how, aspect)).map(|found| &found.counts);
+            let run = kinds.get(&(how, which));
+            assert_eq!(reported, run, "{core} {priorities:x?} {aspect:?} {how:?}");
+        }
+    }
+    found
+}
+
 #[test]
 fn pairs_equal_runs_from_reset() {
     for core in [CoreKind::CortexM0Plus, CoreKind::CortexM3, CoreKind::CortexM33] {
         for priorities in [[0x40, 0x40], [0x80, 0], [0x40, 0xC0]] {
             let firmware = program(core, priorities);
-            let soc = soc(core);
-            let (window, most) = (Window { from: 200, to: 370 }, 24);
-            let question = question(priorities, window, Some(most));
-            let path = Path::new(machine(&firmware, &soc), question).expect("fine");
-            let found = all(&path, Share::WHOLE);
-
-            let mut start = machine(&firmware, &soc);
-            for (interrupt, priority) in INTERRUPTS.into_iter().zip(priorities) {
-                start.arm_interrupt(interrupt, priority);
-            }
-            for name in ["first", "second"] {
-                start.watch(Watch::Execute(firmware.address(name)));
-            }
-            start.run(Cycles(window.from));
-            let first = start.cycles().0 + 1;
-            let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
-            let mut kinds: BTreeMap<(Interleaving, usize), BTreeMap<i64, u64>> = BTreeMap::new();
-            let mut worst = [(0, 0, 0); 2];
-            let mut met = 0;
-            for earlier in first..first + found.points {
-                for distance in -most.cast_signed()..=most.cast_signed() {
-                    let later = earlier + distance.unsigned_abs();
-                    let pended = if distance < 0 { [later, earlier] } else { [earlier, later] };
-                    let (served, how) = brute(&start, pended);
-                    met += 1;
-                    for which in [0, 1] {
-                        let latency = (served[which] - pended[which]).cast_signed();
-                        *counts[which].entry(latency).or_default() += 1;
-                        *kinds.entry((how, which)).or_default().entry(latency).or_default() += 1;
-                        let other = pended[1 - which].cast_signed() - pended[which].cast_signed();
-                        let case = (latency, -pended[which].cast_signed(), -other);
-                        worst[which] = worst[which].max(case);
-                    }
-                }
-            }
-            assert_eq!(found.pairs, met, "{core}");
-            for (which, aspect) in [Aspect::Handler, Aspect::Second].into_iter().enumerate() {
-                let reported = &found.aspects[&aspect];
-                assert_eq!(reported.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
-                assert_eq!(reported.missing, 0);
-                let case = reported.worst().expect("there is one");
-                let distance = case.distance.expect("of two");
-                let reported = (case.cycles, -case.point.cast_signed(), -distance);
-                assert_eq!(reported, worst[which], "{core} {priorities:x?} {aspect:?}");
-                let witness = path.witness(aspect, case).expect("replays");
-                assert_eq!(witness.cycles, case.cycles, "{core} {priorities:x?}");
-                for how in Interleaving::ALL {
-                    let reported = found.meetings.get(&(how, aspect)).map(|found| &found.counts);
-                    let run = kinds.get(&(how, which));
-                    assert_eq!(reported, run, "{core} {priorities:x?} {aspect:?} {how:?}");
-                }
-            }
+            let window = Window { from: 200, to: 370 };
+            let found = assert_equal_runs(core, priorities, &firmware, window);
             for how in Interleaving::ALL {
                 let is_met = found.meetings.contains_key(&(how, Aspect::Handler));
                 // Of two interrupts with the same priority, the lower number still comes first.
@@ -224,6 +236,23 @@ fn pairs_equal_runs_from_reset() {
             }
         }
     }
+}
+
+/// Of a sleep, in which single interrupts are answered for together, each pair is searched.
+#[test]
+fn pairs_of_a_long_sleep_equal_runs_from_reset() {
+    let (core, priorities) = (CoreKind::CortexM3, [0x80, 0x40]);
+    let mut firmware = Firmware::new();
+    firmware.store(SHPR3, 0x40C0_0000).store(NVIC_IPR, 0x0040_80C0);
+    firmware.store(SYST_RVR, 249).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    // wfi; b to it
+    firmware.op(&[WFI, 0xE7FD]);
+    firmware.handler(15).nops(5).op(&[BX_LR]);
+    firmware.handler(17).mark("first").nops(6).op(&[BX_LR]);
+    firmware.handler(18).mark("second").nops(3).op(&[BX_LR]);
+    let window = Window { from: 320, to: 620 };
+    let found = assert_equal_runs(core, priorities, &firmware, window);
+    assert!(found.points > 280, "{}", found.points);
 }
 
 #[test]
