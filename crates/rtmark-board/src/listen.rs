@@ -229,8 +229,9 @@ mod tests {
 
     const RUN: &[u8] = b"\n@^ 00000003\n@+ 00000001 00000002\n@. 00000000 00000000\na.b ok\n@! 0\n";
 
-    /// Longer than any test, and shorter than a read that timed out.
+    /// Longer than any test.
     const LONG: Duration = Duration::from_mins(10);
+    /// Shorter than a read that times out.
     const SHORT: Duration = Duration::from_millis(1);
 
     fn capture(chunks: Vec<Vec<u8>>, silence: Duration) -> Result<Vec<u8>, DeviceError> {

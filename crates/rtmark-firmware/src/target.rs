@@ -2,6 +2,8 @@
 
 use rtmark_sim::{CoreKind, EnableHow, Hertz, MemoryKind, Peripheral, PeripheralKind, Soc};
 
+use crate::Manifest;
+
 /// A range of memory to which firmware is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -164,11 +166,18 @@ pub struct Target {
     pub console: Option<Console>,
     /// The addresses of MTIME and MTIMECMP on a RISC-V core, if not those of a core-local interruptor.
     pub mtime: Option<[u32; 2]>,
-    /// Images that are not built, because they could not run there.
+    /// Images that are not built, because they could not run there or nobody asks for them.
     pub without: Vec<String>,
 }
 
 impl Target {
+    /// Leaves out the images of a kernel that nobody asks for: every image is linked separately, and slowly.
+    #[must_use]
+    pub fn only(mut self, kernel: &Manifest, is_wanted: impl Fn(&str) -> bool) -> Self {
+        self.without.extend(kernel.images.iter().filter(|image| !is_wanted(image)).cloned());
+        self
+    }
+
     /// Returns where the code at an address executes from, as named by the setting `code_in`.
     pub fn code_in(&self, address: u32) -> &'static str {
         let in_ram = self.ram.is_some_and(|ram| address.wrapping_sub(ram.base) < ram.size);

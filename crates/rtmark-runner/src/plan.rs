@@ -213,16 +213,11 @@ fn check_variants(
 }
 
 impl Unit {
-    /// Returns the target of its firmware. Every image is linked separately, and slowly, so images that
-    /// nobody asks for are left out.
+    /// Returns the target of its firmware, with the images of its scenarios.
     pub fn target(&self) -> Target {
-        let mut target = self.platform.target();
-        let is_used = |image: &String| {
-            self.applicable_scenarios().any(|scenario| scenario.id.group() == image.as_str())
-        };
-        let unused = self.kernel.manifest.images.iter().filter(|image| !is_used(image));
-        target.without.extend(unused.cloned());
-        target
+        let is_used =
+            |image: &str| self.applicable_scenarios().any(|scenario| scenario.id.group() == image);
+        self.platform.target().only(&self.kernel.manifest, is_used)
     }
 
     /// Plans these scenarios for a kernel in one variant on a platform.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Overhead, Pattern, Series};
-use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::socs;
 use rtmark_runner::{Plan, Platform, Rehearsal, Selection, Suite};
 
 /// A kernel on a soc, its images, and the required agreement: the least share of medians within a
@@ -56,20 +56,6 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
     answers.into_iter().map(|answer| (answer.key().scenario.to_string(), answer)).collect()
 }
 
-fn rehearsal(bench: &Bench, file: SocFile) -> Platform {
-    let mut rehearsal = Rehearsal::new(file);
-    if !bench.images.is_empty() {
-        // The others take long to build.
-        let tree = Tree::find(None).expect("the firmware tree");
-        let kernels = tree.kernels().expect("kernels");
-        let kernel = kernels.iter().find(|k| k.manifest.id.as_str() == bench.kernel);
-        let images = kernel.expect("a kernel").manifest.images.iter();
-        let without = images.filter(|image| !bench.images.contains(&image.as_str())).cloned();
-        rehearsal.target.without = without.collect();
-    }
-    Platform::Rehearsal(Box::new(rehearsal))
-}
-
 fn typical(series: &Series) -> u64 {
     series.statistics().expect("there are samples").typical()
 }
@@ -80,7 +66,7 @@ fn compare(bench: &Bench) {
     let Bench { soc, kernel, cycles, share, .. } = *bench;
     let file = || socs::find(soc).expect("built in");
     let plain = answers(bench, Platform::Sim(Box::new(file()), Basis::Cycles));
-    let clocked = answers(bench, rehearsal(bench, file()));
+    let clocked = answers(bench, Platform::Rehearsal(Box::new(Rehearsal::new(file()))));
     let mut problems = Vec::new();
     let (mut figures, mut near, mut exact) = (0, 0, 0);
     for (name, answer) in &clocked {

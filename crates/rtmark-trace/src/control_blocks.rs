@@ -437,7 +437,7 @@ mod tests {
         let image = Image::from_raw(&[0; 8], 0).expect("an image");
         let (mut blocks, mut kernel) = (blocks(&image), Kernel::new());
         let array = READY_LIST..READY_LIST + 2 * 20;
-        blocks.lists = Some(ThreadLists::in_lists(array, (20, 8), (4, 12)));
+        blocks.lists = Some(ThreadLists::Rings { array, list: (20, 8), item: (4, 12) });
         // An item at 0x40 in each block; the lists end where they begin.
         let (low, high) = (READY_LIST, READY_LIST + 20);
         for list in [low, high] {

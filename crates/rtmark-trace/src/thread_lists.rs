@@ -36,10 +36,6 @@ pub enum ThreadLists {
 }
 
 impl ThreadLists {
-    pub const fn in_lists(array: Range<u32>, list: (u32, u32), item: (u32, u32)) -> Self {
-        Self::Rings { array, list, item }
-    }
-
     /// FreeRTOS 10 and 11 (`list.h`), with the lists of ready threads at these addresses. The item of the list itself
     /// begins like any other.
     pub fn free_rtos(elf: &[u8], array: Range<u32>) -> Option<Self> {
@@ -48,7 +44,7 @@ impl ThreadLists {
         let size = end.offset + end.size? + if checked { 4 } else { 0 };
         let of_item = |member| offset_of(elf, "xLIST_ITEM", member);
         let item = (of_item("pxNext")?, of_item("pvOwner")?);
-        (size > 0).then(|| Self::in_lists(array, (size, end.offset), item))
+        (size > 0).then_some(Self::Rings { array, list: (size, end.offset), item })
     }
 
     /// A chain, if its beginning and the offset of its pointers are known.
@@ -58,28 +54,22 @@ impl ThreadLists {
 
     /// Returns the control blocks of the threads in the lists.
     pub fn blocks(&self, machine: &Machine) -> Vec<u32> {
-        let mut blocks = Vec::new();
+        // What follows a place along pointers at an offset in each, until they lead back to it or nowhere.
+        let ring = |from: u32, next: u32| {
+            let follow = move |place: u32| word(machine, place.wrapping_add(next));
+            let places = std::iter::successors(Some(follow(from)), move |it| Some(follow(*it)));
+            places.take_while(move |place| *place != from && *place != 0).take(LONGEST)
+        };
         match self {
             Self::Rings { array, list: (size, end), item: (next, owner) } => {
-                for list in array.clone().step_by(*size as usize).take(MOST_LISTS) {
-                    let end = list.wrapping_add(*end);
-                    let follow = |item: u32| word(machine, item.wrapping_add(*next));
-                    let items =
-                        std::iter::successors(Some(follow(end)), |item| Some(follow(*item)));
-                    let items = items.take_while(|item| *item != end && *item != 0).take(LONGEST);
-                    blocks.extend(items.map(|item| word(machine, item.wrapping_add(*owner))));
-                }
+                let lists = array.clone().step_by(*size as usize).take(MOST_LISTS);
+                let items = lists.flat_map(|list| ring(list.wrapping_add(*end), *next));
+                items.map(|item| word(machine, item.wrapping_add(*owner))).collect()
             }
             Self::Chain { first, next } => {
                 let first = word(machine, *first);
-                let follow = |block: u32| word(machine, block.wrapping_add(*next));
-                let others =
-                    std::iter::successors(Some(follow(first)), |block| Some(follow(*block)));
-                let others = others.take_while(|block| *block != first && *block != 0);
-                blocks.push(first);
-                blocks.extend(others.take(LONGEST));
+                std::iter::once(first).chain(ring(first, *next)).collect()
             }
         }
-        blocks
     }
 }

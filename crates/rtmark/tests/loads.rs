@@ -122,9 +122,7 @@ fn found(kernel: &str, soc: &str) -> (Builder, Kernel, Soc) {
 fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
     let (builder, kernel, soc) = found(kernel, soc);
     let group = name.split('.').next().expect("a group");
-    let mut target = Target::from(&soc);
-    target.without =
-        kernel.manifest.images.iter().filter(|image| *image != group).cloned().collect();
+    let target = Target::from(&soc).only(&kernel.manifest, |image| image == group);
     let mut built = builder.build(&kernel, target, &SettingChanges::default()).expect("an image");
     let elf = built.remove(group).expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");

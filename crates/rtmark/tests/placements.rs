@@ -37,10 +37,8 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         let kernel = kernels.iter().find(|kernel| kernel.manifest.id.as_str() == name);
         let kernel = kernel.expect("a kernel of the tree");
         let soc = socs::find(soc).expect("a soc").soc;
-        let mut target = rtmark_firmware::Target::from(&soc);
-        // One image is enough, and they are slow to link.
-        target.without =
-            kernel.manifest.images.iter().filter(|image| *image != "thread").cloned().collect();
+        let target = rtmark_firmware::Target::from(&soc);
+        let target = target.only(&kernel.manifest, |image| image == "thread");
         let switched = SettingChanges::default();
         let built = builder.build(kernel, target.clone(), &switched).expect("built");
         let place = || -> Layouts {

@@ -168,9 +168,8 @@ fn rust_images_have_equal_instruction_counts() {
         let kernel = kernels.iter().find(is_it).expect("a kernel");
         let file = socs::find(soc).expect("built in");
         let machine = machines::find(soc).expect("built in");
-        let mut target = machine.target.clone();
-        let images = kernel.manifest.images.iter();
-        target.without = images.filter(|name| !groups.contains(&name.as_str())).cloned().collect();
+        let is_wanted = |image: &str| groups.contains(&image);
+        let target = machine.target.clone().only(&kernel.manifest, is_wanted);
         let built = builder.build(kernel, target, &SettingChanges::default()).expect("it builds");
         for (group, built) in built {
             let image = Image::from_elf(&built.elf).expect("an image");

@@ -32,9 +32,8 @@ fn only(kernel: &str, variant: &str, image: Option<&str>) -> BTreeMap<String, Bu
     let soc = rtmark_runner::socs::find("stm32c031").expect("built in").soc;
     let variant: Variant = variant.parse().expect("good");
     let switched = variant.of(&kernel.manifest, soc.core.name()).expect("possible");
-    let mut target = Target::from(&soc);
-    let others = kernel.manifest.images.iter().filter(|other| image.is_some_and(|it| it != *other));
-    target.without = others.cloned().collect();
+    let is_wanted = |other: &str| image.is_none_or(|it| it == other);
+    let target = Target::from(&soc).only(&kernel.manifest, is_wanted);
     builder.build(kernel, target, &switched).expect("it builds")
 }
 
