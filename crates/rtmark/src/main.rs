@@ -25,6 +25,11 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
+/// The static program's own allocator: in musl's, threads wait for each other.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let matches = overview::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
