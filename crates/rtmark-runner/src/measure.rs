@@ -158,7 +158,7 @@ impl<'a> ScenarioWatch<'a> {
     }
 
     fn look(&mut self, machine: &mut Machine) {
-        for hit in machine.take_hits() {
+        for hit in machine.drain_hits() {
             let Some(&Some(edge)) = self.edges.get(hit.watch.0 as usize) else { continue };
             let count = match self.basis {
                 Basis::Instructions => hit.instructions.0,

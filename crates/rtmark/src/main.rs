@@ -25,8 +25,8 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-/// The static program's own allocator: in musl's, threads wait for each other.
-#[cfg(target_env = "musl")]
+/// Puts what is known of a large program's code in huge pages, and does not make threads wait for each other as
+/// musl's allocator does.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

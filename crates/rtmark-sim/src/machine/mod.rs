@@ -229,6 +229,12 @@ impl Machine {
         on!(&mut self.core, core => core.state.take_hits())
     }
 
+    /// Takes the hits since the last call as [`Machine::take_hits`] does, but keeps the memory that they were
+    /// recorded in for those that follow.
+    pub fn drain_hits(&mut self) -> impl Iterator<Item = Hit> {
+        on!(&mut self.core, core => core.state.drain_hits())
+    }
+
     /// Takes what the program has printed since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
         on!(&mut self.core, core => core.state.take_console())

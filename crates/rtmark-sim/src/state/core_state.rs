@@ -112,6 +112,10 @@ pub trait CoreState {
         std::mem::take(&mut self.watches_mut().hits)
     }
 
+    fn drain_hits(&mut self) -> std::vec::Drain<'_, Hit> {
+        self.watches_mut().hits.drain(..)
+    }
+
     fn take_console(&mut self) -> Vec<u8> {
         self.console_mut().take()
     }
