@@ -231,6 +231,12 @@ impl Manifest {
                 }
             }
         }
+        if let Some((place, core)) = manifest.unknown_core() {
+            return Err(format!(
+                "{place} names the core `{}`, which neither `cores` nor `unsupported` does",
+                core.escape_debug()
+            ));
+        }
         manifest.by_build = by_build(manifest.build);
         manifest.by_build.retain(|id, _| !manifest.switches.contains_key(id));
         for entry in &manifest.not_applicable {
@@ -253,6 +259,27 @@ impl Manifest {
             );
         }
         Ok(manifest)
+    }
+
+    /// Returns a core that is named somewhere although the kernel says nothing else of it, which is a mistyped
+    /// name, and where that is.
+    fn unknown_core(&self) -> Option<(String, &str)> {
+        let switches = self.switches.iter().flat_map(|(id, choice)| {
+            let cores = match choice {
+                Choice::Everywhere(_) => &[][..],
+                Choice::Somewhere { cores, .. } => cores,
+            };
+            cores.iter().map(move |core| (format!("the setting {id}"), core))
+        });
+        let levels = self.interrupt_level.keys().map(|core| ("`interrupt_level`".to_owned(), core));
+        let refused = self.not_applicable.iter().flat_map(|entry| {
+            let place = || format!("`not_applicable` for {}", entry.scenario);
+            entry.cores.iter().map(move |core| (place(), core))
+        });
+        let is_known =
+            |core: &String| self.cores.contains(core) || self.unsupported.contains_key(core);
+        let mut named = switches.chain(levels).chain(refused);
+        named.find(|(_, core)| !is_known(core)).map(|(place, core)| (place, core.as_str()))
     }
 
     /// Returns the tick rate of a kernel that counts time by SysTick.
@@ -408,6 +435,17 @@ reason = "It never sleeps there."
         assert!(switches("[time_bases]\nany = \"x\"").contains("`time_bases` goes with"));
         let only_zero = "[switches]\ntick_hz = [0]\n[time_bases]\nany = \"x\"";
         assert!(switches(only_zero).contains("another value after it"));
+        let misspelt = refusal("cores = [\"cortex-m33\"]", "cores = [\"cortex-m33f\"]");
+        assert!(
+            misspelt.contains("`not_applicable` for isr.* names the core `cortex-m33f`"),
+            "{misspelt}"
+        );
+        let there = "values = [2, 3], reason = \"It is so.\" }";
+        let somewhere =
+            format!("[switches]\nopt = {{ cores = [\"cortex-m0plus\", \"cortex-m1\"], {there}");
+        assert!(switches(&somewhere).contains("the setting opt names the core `cortex-m1`"));
+        let level = "[interrupt_level]\ncortex-m0plus = 2\ncortex-m5 = 2";
+        assert!(switches(level).contains("`interrupt_level` names the core `cortex-m5`"));
         let with = "\nscenario = \"queue.*\"\nwith = { tick_hz = 5 }";
         let with = refusal("\nscenario = \"queue.*\"", with);
         assert!(with.contains("`queue.*` is not applicable with tick_hz 5"), "{with}");

@@ -31,8 +31,16 @@ use clap::FromArgMatches;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let matches = overview::command().get_matches();
-    let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let exit = cli.run().unwrap_or_else(error::CliError::show);
+    let matches = overview::command().try_get_matches();
+    let exit = match matches.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli.run(),
+        // Help and versions are data like any other.
+        Err(help) if !help.use_stderr() => {
+            let written = output::data(&help.render().ansi().to_string());
+            written.map(|()| exit::Exit::Fine).map_err(Into::into)
+        }
+        Err(error) => error.exit(),
+    };
+    let exit = exit.unwrap_or_else(error::CliError::show);
     ExitCode::from(exit.code())
 }
