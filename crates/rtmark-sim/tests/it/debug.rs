@@ -24,6 +24,8 @@ fn breakpoints_enter_the_monitor_if_enabled() {
         running.machine.set_fault_policy(policy);
         assert_eq!(running.run(1_000), Stop::Limit);
         assert_eq!(running.names(), ["breakpoint", "monitor", "after"]);
+        let taken = running.cycle("monitor") - running.cycle("breakpoint");
+        assert_eq!(taken, 1 + 9, "its own, and those of the frame: see `interrupt_delay`");
         assert_eq!([running.r(4), running.r(5)], [1 << 1, 0], "DFSR.BKPT, and its clearing");
         assert_eq!(running.r(6), firmware.address("breakpoint"), "the frame's return address");
         assert_eq!(running.r(7) & 1 << 8, 1 << 8, "SHCSR.MONITORACT");

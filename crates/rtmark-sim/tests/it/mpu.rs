@@ -306,6 +306,21 @@ fn lazy_stacking_uses_the_rights_of_the_interrupted_code() {
 }
 
 #[test]
+fn lazy_stacking_for_privileged_code_is_privileged() {
+    // B1.5.7, as above; FPCCR.USER is 0.
+    let mut firmware = with_memories();
+    firmware.region(2, GUARDED, 256, 1, 0).store(MPU_CTRL, ENABLE).fpu(); // privileged only
+    firmware.store(SHCSR, 1 << 16).set(0, GUARDED + 0x100).msr(9, 0).set(0, 2).msr(20, 0);
+    firmware.op(&[0xEE30, 0x0A00, 0xDF00]).forever(); // vadd.f32 s0, s0, s0; svc
+    firmware.handler(4).mark("mem manage").forever();
+    firmware.handler(11).mark("svc").op(&[0xEE30, 0x0A00]).mark("after").load(7, FPCCR).forever();
+    let mut running = firmware.on(CoreKind::CortexM4F);
+    running.run(1_000);
+    assert_eq!(running.names(), ["svc", "after"]);
+    assert_eq!(running.r(7) & 0b11, 0, "FPCCR.USER and LSPACT");
+}
+
+#[test]
 fn lazy_stacking_faults_wait_while_their_handler_cannot_run() {
     // B1.5.7: MemManage could be taken from the thread, but not from this handler, which
     // goes on.
