@@ -120,7 +120,7 @@ fn executed(
     loop {
         let until = session.machine.cycles().saturating_add(POLL_INTERVAL).min(budget);
         let ending = session.run(until, |machine| {
-            for hit in machine.take_hits() {
+            for hit in machine.drain_hits() {
                 match (edges.get(&hit.watch), watched.get(&hit.watch)) {
                     (Some(edge), _) => inside = *edge == Edge::Begin,
                     (None, Some(function)) if inside => {

@@ -30,7 +30,7 @@ pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) 
     loop {
         let until = machine.cycles().0.saturating_add(SLICE).min(budget.0);
         let stop = machine.run(Cycles(until));
-        for hit in machine.take_hits() {
+        for hit in machine.drain_hits() {
             if ends.contains(&hit.watch)
                 && let Some(from) = open.take()
                 && hit.cycle.0 > from

@@ -92,15 +92,14 @@ fn a_full_disk_is_not_a_usage_error() {
         full(option, "/dev/full");
         full(option, "/nowhere/at/all");
     }
-    let stdout = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let full_disk =
+        || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut traced = rtmark(folder.path());
-    traced.args(["sim", "image.elf", "--soc", "stm32c031", "--trace"]).stdout(stdout);
+    traced.args(["sim", "image.elf", "--soc", "stm32c031", "--trace"]).stdout(full_disk());
     CommandResult::from(traced.output().expect("rtmark runs")).assert_error(1, &["stdout: "]);
     for help in ["--help", "help", "--version"] {
-        let stdout =
-            std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
         let mut told = rtmark(folder.path());
-        told.arg(help).stdout(stdout);
+        told.arg(help).stdout(full_disk());
         CommandResult::from(told.output().expect("rtmark runs"))
             .assert_error(1, &["output failed"]);
     }
