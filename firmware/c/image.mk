@@ -6,7 +6,7 @@
 #   IMAGES      images to build, one ELF each, one source file <image>.c each
 #   LOAD        the image of the mixed load, if there is one: only the goal `load` builds it
 #   PLAN        the image of task sets, if there is one: only the goal `plan` builds it
-#   SOURCES     sources linked into every image
+#   SOURCES     sources linked into every image, of the Makefile's own folder or by their paths
 #   INCLUDES    directories with headers
 #   DEFINES     macros of the form NAME=value
 #   LINK        further arguments of the linker
@@ -173,6 +173,14 @@ COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
 
 THIRD_PARTY_OBJ := $(OBJ)/third-party
 
+# Objects lie in one folder, whatever folders their sources lie in.
+twice = $(sort $(foreach name,$(1),$(if $(word 2,$(filter $(name),$(1))),$(name))))
+TWICE := $(call twice,$(notdir $(basename $(sort $(COMMON_SOURCES))))) \
+         $(call twice,$(notdir $(basename $(sort $(THIRD_PARTY_SOURCES)))))
+ifneq ($(strip $(TWICE)),)
+$(error more than one source is named $(strip $(TWICE)): give them different names)
+endif
+
 COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
                   $(addprefix $(THIRD_PARTY_OBJ)/,$(addsuffix .o,$(notdir $(basename $(THIRD_PARTY_SOURCES)))))
 IMAGE_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(IMAGES) $(LOAD) $(PLAN))
@@ -265,7 +273,13 @@ $(OBJ)/%.o: $(SHARED)/%.c $(NEEDED_BY_OBJECTS)
 $(OBJ)/%.o: $(SHARED)/freestanding/%.c $(NEEDED_BY_OBJECTS)
 	$(compile)
 
-# One rule for each, because they come from several directories of their tree.
+# One rule for each, because they come from several directories.
+define own_object
+$(OBJ)/$(basename $(notdir $(1))).o: $(1) $(NEEDED_BY_OBJECTS)
+	$$(compile)
+endef
+$(foreach source,$(SOURCES),$(if $(findstring /,$(source)),$(eval $(call own_object,$(source)))))
+
 define third_party_object
 $(THIRD_PARTY_OBJ)/$(basename $(notdir $(1))).o: PER_FILE := -w
 $(THIRD_PARTY_OBJ)/$(basename $(notdir $(1))).o: $(1) $(NEEDED_BY_OBJECTS)

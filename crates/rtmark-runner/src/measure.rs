@@ -324,6 +324,12 @@ pub(crate) fn measure_with(
     }
     let (console, spans) = (watch.console, watch.spans);
     let progress = progress(hits, samples.len());
+    if let Some(overflow) = session.stack_overflow() {
+        // What came of it, such as a fault, says less.
+        let hint =
+            "choose a soc with more RAM, or let the program use less; `{again}` shows the same run";
+        return Err(fail(FailureKind::Load, overflow, hint, &console));
+    }
     if let Some((kind, hint)) = cut_short(&ending) {
         return Err(fail(kind, format!("{ending_text}; {progress}"), hint, &console));
     }

@@ -7,7 +7,7 @@ use rtmark_sim::{
 };
 use rtmark_units::Cycles;
 
-use crate::internal_error;
+use crate::{internal_error, stack};
 
 /// The cycles that the simulator runs between looks at its state: long enough to cost nothing, short enough for
 /// progress to move, and for the host's caches to keep what is recorded in between (an idle thread that keeps
@@ -95,7 +95,8 @@ impl<'a> Session<'a> {
     }
 
     /// Wraps a machine that was prepared elsewhere and already holds the image.
-    pub fn with(machine: Machine, image: &'a Image) -> Self {
+    pub fn with(mut machine: Machine, image: &'a Image) -> Self {
+        stack::watch(&mut machine, image);
         Self { machine, image, elf: &[], host: None }
     }
 
@@ -108,6 +109,13 @@ impl<'a> Session<'a> {
     /// Returns the clock of the run up to now.
     pub fn clock(&self) -> RunClock {
         RunClock::of(&self.machine, self.image)
+    }
+
+    /// Describes where the main stack grew beyond its end, if it did. Only on a Cortex-M, and only if a symbol
+    /// says where the stack ends.
+    pub fn stack_overflow(&self) -> Option<String> {
+        let place = |address| self.place(address);
+        self.machine.stack_overflow().map(|overflow| stack::describe(&overflow, place))
     }
 
     /// Returns the program's image.

@@ -96,7 +96,7 @@ pub use state::stop::{
 };
 pub use state::{
     BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, Irq, Landmarks, LoadError,
-    MaskSite, MaskedInterval, Overhead, Register, ThreadStack, UnknownIrq, UnmappedAddress, Watch,
-    WatchId,
+    MaskSite, MaskedInterval, Overhead, Register, StackOverflow, ThreadStack, UnknownIrq,
+    UnmappedAddress, Watch, WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

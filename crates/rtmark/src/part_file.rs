@@ -87,9 +87,7 @@ impl Form {
         let checksum = sha256(contents);
         let version = self.version.to_le_bytes();
         let bytes = [self.magic.as_slice(), &version, checksum.as_bytes(), contents].concat();
-        replace(path, &bytes).map_err(|error| {
-            CliError::write_error(path, &error, "choose a file that you may write")
-        })
+        replace(path, &bytes)
     }
 }
 

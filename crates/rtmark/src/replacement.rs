@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::error::CliError;
+
 /// A new version of a file, which replaces the old one when [`Replacement::keep`] is called.
 ///
 /// Until then readers see the old contents, and dropping the value leaves them in place. A target that is
@@ -62,8 +64,30 @@ impl Drop for Replacement {
 }
 
 /// Replaces a file's contents atomically.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = Replacement::begin(path)?;
-    io::Write::write_all(&mut new.file(), bytes)?;
-    new.keep()
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let write = || {
+        let new = Replacement::begin(path)?;
+        io::Write::write_all(&mut new.file(), bytes)?;
+        new.keep()
+    };
+    write().map_err(|error| refused(path, &error))
+}
+
+/// Returns an error if a file could not be replaced, before the work whose result it is to hold.
+///
+/// The file itself stays as it is. A target that is not a regular file, such as a pipe, is left alone.
+pub fn check<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), CliError> {
+    let is_special = |path: &Path| fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir());
+    for path in paths.into_iter().filter(|path| !is_special(path)) {
+        Replacement::begin(path).map_err(|error| refused(path, &error))?;
+    }
+    Ok(())
+}
+
+fn refused(path: &Path, error: &io::Error) -> CliError {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "choose a file in a folder that exists",
+        _ => "choose a file that you may write",
+    };
+    CliError::write_error(path, error, hint)
 }

@@ -137,6 +137,81 @@ fn user_kernels_are_listed_and_their_errors_reported() {
 }
 
 #[test]
+fn sources_lie_in_folders_of_their_own() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let kernel = home.path().join("kernels/c");
+    copy(&repository().join("docs/own/c"), &kernel);
+    let scenarios = repository().join("docs/own/scenarios.toml");
+    std::fs::copy(scenarios, home.path().join("kernels/scenarios.toml")).expect("copied");
+    let measure = |sources: &str| {
+        let makefile = std::fs::read_to_string(kernel.join("Makefile")).expect("readable");
+        let line = makefile.lines().find(|line| line.starts_with("SOURCES := "));
+        let line = line.expect("the guide's Makefile is another one");
+        let makefile = makefile.replace(line, &format!("SOURCES := {sources}"));
+        std::fs::write(kernel.join("Makefile"), makefile).expect("writable");
+        let arguments = ["run", "-q", "-k", "ourloop", "--soc", "stm32c031", "--own", "kernels"];
+        rtmark(home.path(), &[&arguments[..], &["-s", "filter.*", "--placements", "1"]].concat())
+    };
+    let rows = |output: &Output| -> Vec<String> {
+        let rows = text(&output.stdout);
+        rows.lines().filter(|row| row.starts_with("filter.")).map(str::to_owned).collect()
+    };
+    let beside = measure("main.c");
+    std::fs::create_dir_all(kernel.join("start/early")).expect("writable");
+    std::fs::rename(kernel.join("main.c"), kernel.join("start/early/main.c")).expect("writable");
+    let below = measure("start/early/main.c");
+    assert!(below.status.success(), "{}", text(&below.stderr));
+    assert!(!rows(&beside).is_empty(), "{}", text(&beside.stdout));
+    assert_eq!(rows(&beside), rows(&below));
+
+    // Their objects lie in one folder: of two with one name, one would silently be left out.
+    std::fs::write(kernel.join("start/main.c"), "").expect("writable");
+    let refused = measure("start/main.c start/early/main.c");
+    let refused = (refused.status.success(), text(&refused.stderr));
+    assert!(
+        !refused.0 && refused.1.contains("more than one source is named main"),
+        "{}",
+        refused.1
+    );
+}
+
+/// What a stack overwrites may go unnoticed by the program, and its figures are worth nothing.
+#[test]
+fn a_stack_that_grows_into_the_data_is_told() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let kernel = home.path().join("kernels/c");
+    copy(&repository().join("docs/own/c"), &kernel);
+    let scenarios = repository().join("docs/own/scenarios.toml");
+    std::fs::copy(scenarios, home.path().join("kernels/scenarios.toml")).expect("copied");
+    let source = std::fs::read_to_string(kernel.join("filter.c")).expect("readable");
+    let deep = "#include <stdint.h>\n\
+        static __attribute__((noinline)) uint32_t deep(uint32_t left)\n{\n\
+            volatile uint32_t words[64] = { left };\n\
+            return left == 0u ? words[0] : deep(left - 1u) + words[0];\n}\n";
+    let measure = |depth: u32| {
+        let begin = "RTMARK_BEGIN(\"filter.median\");";
+        let changed = source
+            .replace(begin, &format!("rtmark_expect(\"deep\", deep({depth}) > 0u, 1u);\n{begin}"));
+        assert_ne!(changed, source, "the guide's source is another one");
+        std::fs::write(kernel.join("filter.c"), deep.to_owned() + &changed).expect("writable");
+        let arguments = ["run", "-q", "-k", "ourloop", "--soc", "stm32c031", "--own", "kernels"];
+        let more = ["-s", "filter.median", "--placements", "1", "--format", "json"];
+        let output = rtmark(home.path(), &[&arguments[..], &more].concat());
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        document["answers"][0].to_string()
+    };
+    // Each call takes more than 256 bytes of the 12 KiB.
+    let fits = measure(20);
+    assert!(fits.contains("\"answer\":\"measured\""), "{fits}");
+    // Far beyond is a fault, of which the stack is the cause.
+    let overflows = measure(100);
+    for words in ["the main stack grew to 0x2000", "beyond its end at 0x2000", "\"kind\":\"load\""]
+    {
+        assert!(overflows.contains(words), "{words}: {overflows}");
+    }
+}
+
+#[test]
 fn the_gate_annotates_the_function_of_a_user_kernel_that_became_slower() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let kernel = home.path().join("kernels/c");

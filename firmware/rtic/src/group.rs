@@ -13,6 +13,7 @@ pub const MOST: usize = match soc::RAM_BYTES {
     ..10_000 => 8,
     ..20_000 if cfg!(feature = "timer") => 16,
     ..20_000 => 32,
+    ..28_000 if cfg!(feature = "timer") => 32,
     _ => 64,
 };
 

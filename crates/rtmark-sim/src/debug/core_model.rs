@@ -15,7 +15,7 @@ use crate::soc::MemoryKind;
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{
     Blocker, Convention, CoreState, FileCalls, Interrupted, Irq, LoadError, MaskedInterval,
-    Register, ThreadStack, UnmappedAddress,
+    Register, StackOverflow, ThreadStack, UnmappedAddress,
 };
 
 /// A core that runs code.
@@ -75,6 +75,14 @@ pub trait Controlled: CoreModel + Roles {
 
     fn exceptions_taken(&self) -> u64 {
         self.state().watches().taken
+    }
+
+    fn watch_stack(&mut self, end: u32, top: u32) {
+        self.state_mut().watches_mut().stack.begin(end, top);
+    }
+
+    fn stack_overflow(&self) -> Option<StackOverflow> {
+        self.state().watches().stack.overflow()
     }
 
     fn watch_masks(&mut self) {

@@ -6,7 +6,7 @@
 //! ([`Machine::try_entry`](crate::Machine::try_entry)). A trial takes the interrupt with the regular code,
 //! and then restores what that changed, which is cheaper than copying the machine.
 
-use crate::state::{Blocker, CoreState, Irq, Trial};
+use crate::state::{Blocker, CoreState, Irq, StackWatch, Trial};
 use crate::timing::memo::PipeState;
 use crate::timing::pipeline::FloatUnit;
 use rtmark_units::Cycles;
@@ -423,6 +423,7 @@ struct SavedState {
     taken: u64,
     ticks: u64,
     interrupts: u64,
+    stack: StackWatch,
     exclusive: bool,
     event: bool,
     writes_dirty: bool,
@@ -456,6 +457,7 @@ impl SavedState {
             taken: machine.state.watches.taken,
             ticks: machine.state.watches.ticks,
             interrupts: machine.state.watches.interrupts,
+            stack: machine.state.watches.stack,
             exclusive: machine.state.exclusive,
             event: machine.state.event,
             writes_dirty: machine.state.bus.code_writes.dirty,
@@ -486,6 +488,7 @@ impl SavedState {
         machine.state.watches.taken = self.taken;
         machine.state.watches.ticks = self.ticks;
         machine.state.watches.interrupts = self.interrupts;
+        machine.state.watches.stack = self.stack;
         machine.state.exclusive = self.exclusive;
         machine.state.event = self.event;
         // What has been decoded in the meantime stays valid, and must be noticed when it is overwritten.

@@ -170,6 +170,9 @@ impl State {
         let frame = sp.wrapping_sub(padding).wrapping_sub(size);
         let secure_fp = if self.cpu.control & CONTROL_SFPA != 0 { SECURE_FP } else { 0 };
         let xpsr = self.cpu.xpsr() & !ALIGNED | padding << 7 | secure_fp;
+        if self.overflows_stack(frame) {
+            self.note_stack_overflow(frame);
+        }
         let limit = self.stack_limit();
         let mut stored = Ok(());
         if frame < limit {

@@ -2,9 +2,12 @@
 
 use super::datum::{Datum, Loaded, is_aligned};
 use super::{ExecContext, Executing, Flow, Outcome, Standalone};
+use crate::arch::armm::registers;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::Slot;
 use crate::state::State;
+
+const SP: u8 = registers::SP as u8;
 
 /// The register that addresses several words.
 #[derive(Clone, Copy)]
@@ -193,6 +196,9 @@ impl State {
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
         }
+        if base.register == SP && self.overflows_stack(start) {
+            self.note_stack_overflow(start);
+        }
         self.within(|machine, at| machine.write_list(at, list, start))?;
         if base.moves {
             self.cpu.set_any(base.register, moved);
@@ -254,10 +260,14 @@ impl State {
         Some(last)
     }
 
-    /// STM and PUSH to RAM; returns `false` without any effect if the words are not all in RAM.
+    /// STM and PUSH to RAM; returns `false` without any effect if the words are not all in RAM, or the main
+    /// stack would grow beyond its end.
     #[inline(never)]
     pub(super) fn store_registers(&mut self, list: u32, base: Base) -> bool {
         let ListSpan { start, moved } = base.extent(self.cpu.get(base.register), list);
+        if base.register == SP && self.overflows_stack(start) {
+            return false;
+        }
         let Some(words) = self.bus.ram_words_mut(start, list.count_ones()) else { return false };
         let mut left = list;
         for word in words {

@@ -9,7 +9,8 @@ use crate::isa::Disassembly;
 use crate::machine::{Machine, on};
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{
-    Blocker, CoreState, Interrupted, LoadError, MaskedInterval, Register, UnmappedAddress,
+    Blocker, CoreState, Interrupted, LoadError, MaskedInterval, Register, StackOverflow,
+    UnmappedAddress,
 };
 use rtmark_units::Cycles;
 
@@ -111,6 +112,20 @@ impl Machine {
     /// Returns how many handlers have been entered so far, for any exception.
     pub fn exceptions_taken(&self) -> u64 {
         on!(&self.core, core => core.exceptions_taken())
+    }
+
+    /// Starts looking for the main stack, which begins below `top`, to grow below `end`, on a Cortex-M. This
+    /// costs the program no cycle and hardly slows the run.
+    ///
+    /// Other stacks that the program gives itself among its data are not taken for growth, as long as the lowest
+    /// quarter of the first one is as at reset.
+    pub fn watch_stack(&mut self, end: u32, top: u32) {
+        on!(&mut self.core, core => core.watch_stack(end, top));
+    }
+
+    /// Returns where the main stack first grew below the address given to [`Machine::watch_stack`].
+    pub fn stack_overflow(&self) -> Option<StackOverflow> {
+        on!(&self.core, core => core.stack_overflow())
     }
 
     /// Starts looking for the longest masked interval. This costs the program no cycle and hardly slows the

@@ -19,6 +19,7 @@ mod masks;
 mod predecode;
 pub mod rtt;
 mod session;
+mod stack_watch;
 pub mod stop;
 mod types;
 mod watches;
@@ -47,6 +48,7 @@ pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
 use self::rtt::Rtt;
 pub use self::session::Session;
+pub use self::stack_watch::{StackOverflow, StackWatch};
 use self::stop::{FaultPolicy, InternalError};
 pub use self::types::{
     Convention, FileCalls, Interrupted, LoadError, Register, ThreadStack, UnmappedAddress,

@@ -6,6 +6,7 @@
 use rtmark_units::{Cycles, Instructions};
 
 use super::masks::Masking;
+use super::stack_watch::StackWatch;
 use super::{CoreState, Interrupted, State};
 
 /// An event to record each time it happens.
@@ -83,6 +84,7 @@ pub struct Watches {
     /// Handlers left.
     pub left: u64,
     pub masking: Masking,
+    pub stack: StackWatch,
     /// The code whose resumption ends a run, and whether it resumes now.
     pub awaited: Option<Interrupted>,
     resumes: bool,

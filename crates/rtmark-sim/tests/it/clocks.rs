@@ -13,7 +13,10 @@ fn following(text: &str) -> Soc {
 }
 
 const F405: &str = include_str!("../../../../socs/stm32f405.toml");
+const F103: &str = include_str!("../../../../socs/stm32f103.toml");
+const F411: &str = include_str!("../../../../socs/stm32f411.toml");
 const F446: &str = include_str!("../../../../socs/stm32f446.toml");
+const G431: &str = include_str!("../../../../socs/stm32g431.toml");
 const L432: &str = include_str!("../../../../socs/stm32l432.toml");
 const C031: &str = include_str!("../../../../socs/stm32c031.toml");
 const G071: &str = include_str!("../../../../socs/stm32g071.toml");
@@ -42,7 +45,7 @@ struct Configuration {
 
 const MHZ: u32 = 1_000_000;
 
-const CONFIGURATIONS: [Configuration; 15] = [
+const CONFIGURATIONS: [Configuration; 19] = [
     Configuration {
         source: "STM32F4DISCOVERY, STM32CubeF4: HSE 8 MHz, M = 8, N = 336, P = 2; then AHB / 2",
         soc: F405,
@@ -65,6 +68,28 @@ const CONFIGURATIONS: [Configuration; 15] = [
             (F4_CR, 0x0101_0083, 16 * MHZ),
             (F4_CFGR, 0x0000_9402, 180 * MHZ),
             (F4_CFGR, 0x0000_9403, 180 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "NUCLEO-F411RE, STM32CubeF4: HSI 16 MHz, M = 16, N = 400, P = 4",
+        soc: F411,
+        reset: 16 * MHZ,
+        stores: &[
+            (F4_PLLCFGR, 0x0701_6410, 16 * MHZ),
+            (F4_CR, 0x0100_0083, 16 * MHZ),
+            (F4_CFGR, 0x0000_1002, 100 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "NUCLEO-G431RB, STM32CubeG4: HSI16, M = 4, N = 85, R = 2, by AHB / 2 for a moment; then HSE 24 MHz",
+        soc: G431,
+        reset: 16 * MHZ,
+        stores: &[
+            (0x4002_100C, 0x0100_5532, 16 * MHZ),
+            (0x4002_1000, 0x0101_0500, 16 * MHZ),
+            (0x4002_1008, 0x0000_0083, 85 * MHZ),
+            (0x4002_1008, 0x0000_0003, 170 * MHZ),
+            (0x4002_1008, 0x0000_0002, 24 * MHZ),
         ],
     },
     Configuration {
@@ -113,6 +138,29 @@ const CONFIGURATIONS: [Configuration; 15] = [
             (0x4002_1004, 0x0013_0000, 8 * MHZ),
             (0x4002_1000, 0x0101_0083, 8 * MHZ),
             (0x4002_1004, 0x0013_0002, 24 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "STM32F103, SetSysClockTo72: HSE 8 MHz x 9; then SetSysClockTo36 by PLLXTPRE",
+        soc: F103,
+        reset: 8 * MHZ,
+        stores: &[
+            (0x4002_1000, 0x0001_0083, 8 * MHZ),
+            (0x4002_1004, 0x001D_0400, 8 * MHZ),
+            (0x4002_1000, 0x0101_0083, 8 * MHZ),
+            (0x4002_1004, 0x001D_0402, 72 * MHZ),
+            (0x4002_1004, 0x001D_0401, 8 * MHZ),
+            (0x4002_1004, 0x001F_0402, 36 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "STM32F103, RM0008: HSI 8 MHz / 2 x 16, the most without a crystal",
+        soc: F103,
+        reset: 8 * MHZ,
+        stores: &[
+            (0x4002_1004, 0x0038_0400, 8 * MHZ),
+            (0x4002_1000, 0x0100_0083, 8 * MHZ),
+            (0x4002_1004, 0x0038_0402, 64 * MHZ),
         ],
     },
     Configuration {

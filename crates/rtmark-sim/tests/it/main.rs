@@ -26,6 +26,7 @@ mod inject;
 mod internal_error;
 mod interruptible;
 mod loops;
+mod main_stack;
 mod masking;
 mod modes;
 mod mpu;

@@ -146,7 +146,10 @@ fn timers_without_a_repetition_counter_ignore_its_register() {
         H743,
         include_str!("../../../../socs/stm32c031.toml"),
         include_str!("../../../../socs/stm32f100.toml"),
+        include_str!("../../../../socs/stm32f103.toml"),
+        include_str!("../../../../socs/stm32f411.toml"),
         include_str!("../../../../socs/stm32f446.toml"),
+        include_str!("../../../../socs/stm32g431.toml"),
         include_str!("../../../../socs/stm32g071.toml"),
         include_str!("../../../../socs/stm32l432.toml"),
     ];

@@ -17,7 +17,7 @@ use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::replacement::replace;
+use crate::replacement::{self, replace};
 
 /// Write a timeline of a run for Perfetto: tasks, handlers, masks, spans
 ///
@@ -71,6 +71,7 @@ const MANY_EVENTS: usize = 2_000_000;
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        replacement::check(output::file(&self.output))?;
         let subjects = self.choice.subjects(verbosity)?;
         let [subject] = subjects.as_slice() else {
             let message =
@@ -116,7 +117,7 @@ impl Arguments {
         let bytes = recorded.timeline.to_perfetto(&subject.name(), &recorded.clock.history);
         let to = output::file(&self.output);
         match to {
-            Some(path) => write(path, &bytes)?,
+            Some(path) => replace(path, &bytes)?,
             None => output::raw(&bytes)?,
         }
         let tracks = &recorded.timeline.tracks;
@@ -196,11 +197,6 @@ impl Arguments {
         recorded.timeline.track("worst case", "worst", -1).slices.push(slice);
         Ok(recorded)
     }
-}
-
-fn write(path: &FilePath, bytes: &[u8]) -> Result<(), CliError> {
-    replace(path, bytes)
-        .map_err(|error| CliError::write_error(path, &error, "choose a file that you may write"))
 }
 
 /// Watches the ends of a subject's spans. Where one span ends as the next begins, the end comes first.

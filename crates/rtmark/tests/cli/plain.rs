@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{CommandResult, run_rtmark};
+use crate::common::{CommandResult, Elf, printing, run_rtmark};
 
 fn here(arguments: &[&str]) -> CommandResult {
     run_rtmark(&std::env::temp_dir(), arguments)
@@ -249,4 +249,34 @@ fn lists_match_the_published_schema() {
         first.remove("description");
         assert!(!schema.is_valid(&listed), "{what}");
     }
+}
+
+/// What takes minutes must not be lost because its file has no place.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_work() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let code = printing("hello", true);
+    Elf { code: &code, ..Elf::default() }.write(&folder.path().join("a.elf"));
+    std::fs::write(folder.path().join("system.toml"), rtmark_plan::EXAMPLE).expect("writable");
+    let refused = |arguments: &[&str], file: &str, hint: &str| {
+        let result = run_rtmark(folder.path(), arguments);
+        result.assert_error(2, &[file, hint]);
+        assert_eq!(result.stdout, "", "{result:#?}");
+        assert!(!result.stderr.contains("none.elf"), "the file comes first: {result:#?}");
+    };
+    let no_folder = "choose a file in a folder that exists";
+    for option in ["--profile=no/x", "--flame=no/x", "--snapshot=no/x"] {
+        refused(&["sim", "a.elf", "--soc", "stm32c031", option], "no/x", no_folder);
+    }
+    let soc = ["--soc", "stm32c031"];
+    refused(&[&["trace", "none.elf", "-o", "no/x"], &soc[..]].concat(), "no/x", no_folder);
+    for option in ["--picture", "--state", "--snapshot"] {
+        let worst = [&["worst", "none.elf", option, "no/x"], &soc[..]].concat();
+        refused(&worst, "no/x", no_folder);
+    }
+    let plan = |file| ["plan", "system.toml", "--run", "--report", file];
+    refused(&plan("no/x.html"), "no/x.html", no_folder);
+    refused(&plan("."), ".", "choose a file that you may write");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("readable").flatten().collect();
+    assert_eq!(left.len(), 2, "nothing is left behind: {left:?}");
 }

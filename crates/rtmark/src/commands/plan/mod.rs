@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
-use crate::replacement::replace;
+use crate::replacement::{self, replace};
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
 use sweep::SweepValues;
@@ -117,6 +117,7 @@ impl Arguments {
             return Ok(Exit::Fine);
         };
         let system = read(path)?;
+        replacement::check(self.report.as_deref())?;
         let soc = soc_of(&system, path)?;
         let config = Config::load()?;
         let found = self.sources.find(&config)?;
@@ -154,9 +155,7 @@ impl Arguments {
         };
         output::data(&text)?;
         if let Some(path) = &self.report {
-            replace(path, document.page().as_bytes()).map_err(|error| {
-                CliError::write_error(path, &error, "name a file in a folder that exists")
-            })?;
+            replace(path, document.page().as_bytes())?;
         }
         exit_of(document.outcome())
     }

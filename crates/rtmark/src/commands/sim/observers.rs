@@ -15,7 +15,7 @@ use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
 use crate::error::CliError;
-use crate::replacement::replace;
+use crate::replacement::{self, replace};
 
 /// The observers that the options ask for.
 pub struct Observers<'a> {
@@ -134,16 +134,16 @@ pub fn write_error(path: &Path, error: &io::Error) -> CliError {
     CliError::write_error(path, error, "choose a file that you may write")
 }
 
-fn written(path: &Path, result: io::Result<()>) -> Result<(), CliError> {
-    result.map_err(|error| write_error(path, &error))
-}
-
 impl Arguments {
     pub(super) fn observers<'a>(
         &self,
         machine: &Machine,
         image: &'a Image,
     ) -> Result<Observers<'a>, CliError> {
+        let profile = self.profile.as_deref().and_then(file);
+        replacement::check(
+            [profile, self.flame.as_deref(), self.snapshot.as_deref()].into_iter().flatten(),
+        )?;
         let symbols = image.symbols();
         let mark = |option: &str, when: &Option<When>| {
             let mark = |when: &When| match when {
@@ -222,7 +222,8 @@ impl Arguments {
                         .to_owned(),
                 );
             }
-            written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
+            let path = self.trace.as_deref().unwrap_or(Path::new("trace"));
+            trace.finish().map_err(|error| write_error(path, &error))?;
         }
         if observers.profile.is_none() && observers.held.is_none() {
             return Ok(ObserverResults { missed, ..ObserverResults::default() });
@@ -242,13 +243,13 @@ impl Arguments {
         if let Some(path) = self.profile.as_deref().and_then(file) {
             let mut text = report.folded.join("\n");
             text.push('\n');
-            written(path, replace(path, text.as_bytes()))?;
+            replace(path, text.as_bytes())?;
         }
         if let Some(path) = &self.flame {
             let title = self.image().file_name().unwrap_or(self.image().as_os_str());
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
             let base = observers.flame_base.as_deref();
-            written(path, replace(path, &flame::graph(&title, &report.folded, base)))?;
+            replace(path, &flame::graph(&title, &report.folded, base))?;
         }
         Ok(ObserverResults { profile: Some(report), masked, missed })
     }

@@ -186,7 +186,9 @@ impl Arguments {
         let of_core = executed.session.machine.core_without_model().into_iter();
         let of_core = of_core.map(|what| format!("no model: {what}"));
         let of_clock = of_clock.iter().map(ToString::to_string);
-        executed.notes.iter().cloned().chain(of_clock).chain(of_core).collect()
+        let of_stack = executed.session.stack_overflow();
+        let notes = executed.notes.iter().cloned().chain(of_stack);
+        notes.chain(of_clock).chain(of_core).collect()
     }
 
     /// Prints what the run took, and notes about it.

@@ -68,8 +68,7 @@ impl Arguments {
         let bytes = Snapshot::new(begun, machine, limit).to_bytes().map_err(|error| {
             CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
         })?;
-        let hint = "choose a file that you may write";
-        replace(file, &bytes).map_err(|error| CliError::write_error(file, &error, hint))
+        replace(file, &bytes)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
-use crate::replacement::replace;
+use crate::replacement::{self, replace};
 
 mod choice;
 mod explain;
@@ -176,9 +176,7 @@ struct All {
 /// Prints findings.
 pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
     if let Some(path) = picture {
-        replace(path, picture::picture(&found).as_bytes()).map_err(|error| {
-            CliError::write_error(path, &error, "choose a file that you may write")
-        })?;
+        replace(path, picture::picture(&found).as_bytes())?;
     }
     match format {
         Format::Text => {
@@ -206,6 +204,8 @@ pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, CliError> {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let files = [&self.state, &self.snapshot, &self.picture];
+        replacement::check(files.into_iter().filter_map(Option::as_deref))?;
         let subjects = self.choice.subjects(verbosity)?;
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
