@@ -302,7 +302,7 @@ impl Findings {
                 let cycles = cycles.cast_signed();
                 let (first, last) = (scale.slice(from), scale.slice(to));
                 handler.count(cycles, points, first);
-                for slice in first + 1..=last {
+                for slice in (first..=last).skip(1) {
                     handler.count(cycles, 0, slice);
                 }
                 handler.case(pc, Case::new(cycles, from));

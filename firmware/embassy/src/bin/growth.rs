@@ -145,12 +145,16 @@ async fn spin() {
 
 begin_at_pend!("growth.tick.due", EXCEPTION);
 
+/// How many tasks are given a millisecond in which all of them have run. Each is put into a queue that it looks
+/// through.
+const IN_A_MILLISECOND: u32 = if soc::CLOCK_HZ < 24_000_000 { 4 } else { 8 };
+
 /// Tasks that are due and have not run yet.
 static LEFT: Counter = Counter::new();
 
 async fn due() {
     // Long enough that all have run before the next one.
-    let period = 1 + u64::from(scenario::point() / 8);
+    let period = 1 + u64::from(scenario::point() / IN_A_MILLISECOND);
     let mut next = 0;
     loop {
         next += period;
