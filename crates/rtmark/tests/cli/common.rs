@@ -144,6 +144,8 @@ pub struct Elf<'a> {
     /// Where in the code the second symbol is a function; without it, it is the word that selects a
     /// scenario.
     pub second_function: Option<u32>,
+    /// The address of the second symbol where that is neither.
+    pub second_at: Option<u32>,
 }
 
 impl Default for Elf<'_> {
@@ -155,6 +157,7 @@ impl Default for Elf<'_> {
             relocatable: false,
             second: "rtmark_select",
             second_function: None,
+            second_at: None,
         }
     }
 }
@@ -162,9 +165,10 @@ impl Default for Elf<'_> {
 impl Elf<'_> {
     /// The address, kind and size of both symbols.
     fn symbols(&self) -> [(u32, elf::SymbolType, u64); 2] {
-        let second = match self.second_function {
-            Some(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
-            None => (self.base + SELECT, elf::STT_OBJECT, 4),
+        let second = match (self.second_at, self.second_function) {
+            (Some(at), _) => (at, elf::STT_NOTYPE, 0),
+            (None, Some(at)) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
+            (None, None) => (self.base + SELECT, elf::STT_OBJECT, 4),
         };
         [(self.base + 0x41, elf::STT_FUNC, 0xC0), second]
     }

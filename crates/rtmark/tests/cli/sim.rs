@@ -2,6 +2,7 @@
 
 mod clocks;
 mod inputs;
+mod stack;
 mod vectors;
 
 use std::path::PathBuf;
