@@ -175,7 +175,7 @@ THIRD_PARTY_OBJ := $(OBJ)/third-party
 
 # Objects lie in one folder, whatever folders their sources lie in.
 twice = $(sort $(foreach name,$(1),$(if $(word 2,$(filter $(name),$(1))),$(name))))
-TWICE := $(call twice,$(notdir $(basename $(sort $(COMMON_SOURCES))))) \
+TWICE := $(call twice,$(notdir $(basename $(sort $(COMMON_SOURCES) $(patsubst %,%.c,$(IMAGES) $(LOAD) $(PLAN)))))) \
          $(call twice,$(notdir $(basename $(sort $(THIRD_PARTY_SOURCES)))))
 ifneq ($(strip $(TWICE)),)
 $(error more than one source is named $(strip $(TWICE)): give them different names)

@@ -34,6 +34,15 @@ fn ours(home: &Path) -> PathBuf {
     ours
 }
 
+/// The guide's kernel in C and its scenarios, in a folder `kernels`; returns the kernel's own folder.
+fn ours_in_c(home: &Path) -> PathBuf {
+    let kernel = home.join("kernels/c");
+    copy(&repository().join("docs/own/c"), &kernel);
+    let scenarios = repository().join("docs/own/scenarios.toml");
+    std::fs::copy(scenarios, home.join("kernels/scenarios.toml")).expect("copied");
+    kernel
+}
+
 fn rtmark(home: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(arguments)
@@ -139,10 +148,7 @@ fn user_kernels_are_listed_and_their_errors_reported() {
 #[test]
 fn sources_lie_in_folders_of_their_own() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let kernel = home.path().join("kernels/c");
-    copy(&repository().join("docs/own/c"), &kernel);
-    let scenarios = repository().join("docs/own/scenarios.toml");
-    std::fs::copy(scenarios, home.path().join("kernels/scenarios.toml")).expect("copied");
+    let kernel = ours_in_c(home.path());
     let measure = |sources: &str| {
         let makefile = std::fs::read_to_string(kernel.join("Makefile")).expect("readable");
         let line = makefile.lines().find(|line| line.starts_with("SOURCES := "));
@@ -165,24 +171,24 @@ fn sources_lie_in_folders_of_their_own() {
     assert_eq!(rows(&beside), rows(&below));
 
     // Their objects lie in one folder: of two with one name, one would silently be left out.
-    std::fs::write(kernel.join("start/main.c"), "").expect("writable");
-    let refused = measure("start/main.c start/early/main.c");
-    let refused = (refused.status.success(), text(&refused.stderr));
-    assert!(
-        !refused.0 && refused.1.contains("more than one source is named main"),
-        "{}",
-        refused.1
-    );
+    // One of them may be an image's own.
+    for (name, sources) in [
+        ("main", "start/main.c start/early/main.c"),
+        ("filter", "start/early/main.c start/filter.c"),
+    ] {
+        std::fs::write(kernel.join(format!("start/{name}.c")), "").expect("writable");
+        let refused = measure(sources);
+        let stderr = text(&refused.stderr);
+        let words = format!("more than one source is named {name}");
+        assert!(!refused.status.success() && stderr.contains(&words), "{stderr}");
+    }
 }
 
 /// What a stack overwrites may go unnoticed by the program, and its figures are worth nothing.
 #[test]
 fn a_stack_that_grows_into_the_data_is_told() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let kernel = home.path().join("kernels/c");
-    copy(&repository().join("docs/own/c"), &kernel);
-    let scenarios = repository().join("docs/own/scenarios.toml");
-    std::fs::copy(scenarios, home.path().join("kernels/scenarios.toml")).expect("copied");
+    let kernel = ours_in_c(home.path());
     let source = std::fs::read_to_string(kernel.join("filter.c")).expect("readable");
     let deep = "#include <stdint.h>\n\
         static __attribute__((noinline)) uint32_t deep(uint32_t left)\n{\n\
@@ -214,10 +220,7 @@ fn a_stack_that_grows_into_the_data_is_told() {
 #[test]
 fn the_gate_annotates_the_function_of_a_user_kernel_that_became_slower() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let kernel = home.path().join("kernels/c");
-    copy(&repository().join("docs/own/c"), &kernel);
-    let scenarios = repository().join("docs/own/scenarios.toml");
-    std::fs::copy(scenarios, home.path().join("kernels/scenarios.toml")).expect("copied");
+    let kernel = ours_in_c(home.path());
     let measure = || {
         let arguments = ["run", "-q", "-k", "ourloop", "--soc", "stm32c031", "--own", "kernels"];
         let output = rtmark(home.path(), &[&arguments[..], &["-s", "filter.*"]].concat());
