@@ -1,6 +1,6 @@
 //! The end of a program's main stack, and what to say if the stack has grown beyond it.
 
-use rtmark_sim::{Image, Machine, Register, StackOverflow};
+use rtmark_sim::{Image, Machine, Memory, Register, StackOverflow};
 
 /// The symbols by which linker scripts name the end of the main stack, or of the data below it: those of
 /// cortex-m-rt, CMSIS, rtmark's own firmware, STM32CubeIDE, GNU's scripts and Zephyr.
@@ -18,10 +18,10 @@ pub(crate) fn watch(machine: &mut Machine, image: &Image) {
         return;
     }
     let top = machine.register(Register::Msp);
-    let mut rams = soc.memories.iter().map(|memory| memory.base..=memory.base + (memory.size - 1));
-    let Some(ram) = rams.find(|ram| ram.contains(&top.wrapping_sub(4))) else { return };
+    let mut rams = soc.memories.iter().map(Memory::range);
+    let Some(ram) = rams.find(|ram| ram.contains(&u64::from(top.wrapping_sub(4)))) else { return };
     let named = ENDS.iter().find_map(|name| image.symbols().address_of(name));
-    if let Some(end) = named.filter(|end| ram.contains(end) && *end < top) {
+    if let Some(end) = named.filter(|&end| ram.contains(&u64::from(end)) && end < top) {
         machine.watch_stack(end, top);
     }
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::common::{ADD_ONE, EXIT, Elf, run_rtmark};
+use crate::common::{ADD_ONE, EXIT, Elf, Second, run_rtmark};
 
 /// Calls a function, and ends with success.
 fn image(function: &str) -> Vec<u8> {
     // bl function
     let code = [&[0xF000, 0xF806], EXIT, ADD_ONE].concat();
-    Elf { code: &code, second: function, second_function: Some(16), ..Elf::default() }.bytes()
+    Elf { code: &code, second: function, second_is: Second::Function(16), ..Elf::default() }.bytes()
 }
 
 /// What a pattern does not match counts as the application's, so who mistyped one must learn it.
@@ -49,7 +49,8 @@ fn a_call_that_was_left_by_a_jump_is_not_the_next_one() {
     let folder = folder.path();
     // movs r4, #0; again: adds r4, #1; bl mk_f; the end. mk_f: cmp r4, #3; bne again; bx lr
     let code = [&[0x2400, 0x3401, 0xF000, 0xF806], EXIT, &[0x2C03, 0xD1F4, 0x4770]].concat();
-    let elf = Elf { code: &code, second: "mk_f", second_function: Some(20), ..Elf::default() };
+    let elf =
+        Elf { code: &code, second: "mk_f", second_is: Second::Function(20), ..Elf::default() };
     std::fs::write(folder.join("a.elf"), elf.bytes()).expect("writable");
     std::fs::write(folder.join("k.toml"), "name = \"k\"\ncalls = [\"mk_*\"]\n").expect("writable");
     let told = ["calls", "a.elf", "--soc", "stm32c031", "--api", "k.toml", "--format", "json"];
@@ -70,7 +71,8 @@ fn a_call_that_never_returns_is_listed_without_a_figure() {
     let folder = tempfile::tempdir().expect("a folder");
     // bl mk_f; the end, which is never reached. mk_f: b .
     let code = [&[0xF000, 0xF806], EXIT, &[0xE7FE]].concat();
-    let elf = Elf { code: &code, second: "mk_f", second_function: Some(16), ..Elf::default() };
+    let elf =
+        Elf { code: &code, second: "mk_f", second_is: Second::Function(16), ..Elf::default() };
     elf.write(&folder.path().join("a.elf"));
     let api = "name = \"k\"\ncalls = [\"mk_*\"]\n";
     std::fs::write(folder.path().join("k.toml"), api).expect("writable");
@@ -88,7 +90,8 @@ fn interrupts_that_are_masked_for_good_are_listed() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     // cpsid i; nop; bl mk_add
     let code = [&[0xB672, 0xBF00, 0xF000, 0xF806], EXIT, ADD_ONE].concat();
-    let elf = Elf { code: &code, second: "mk_add", second_function: Some(20), ..Elf::default() };
+    let elf =
+        Elf { code: &code, second: "mk_add", second_is: Second::Function(20), ..Elf::default() };
     elf.write(&folder.path().join("a.elf"));
     let api = "name = \"k\"\ncalls = [\"mk_*\"]\n";
     std::fs::write(folder.path().join("k.toml"), api).expect("writable");

@@ -141,11 +141,19 @@ pub struct Elf<'a> {
     pub relocatable: bool,
     /// The name of its second symbol; the first is `start`.
     pub second: &'a str,
-    /// Where in the code the second symbol is a function; without it, it is the word that selects a
-    /// scenario.
-    pub second_function: Option<u32>,
-    /// The address of the second symbol where that is neither.
-    pub second_at: Option<u32>,
+    /// What the second symbol is.
+    pub second_is: Second,
+}
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Second {
+    /// The word that selects a scenario.
+    Select,
+    /// A function, so many bytes into the code.
+    Function(u32),
+    /// An address.
+    Address(u32),
 }
 
 impl Default for Elf<'_> {
@@ -156,8 +164,7 @@ impl Default for Elf<'_> {
             base: FLASH,
             relocatable: false,
             second: "rtmark_select",
-            second_function: None,
-            second_at: None,
+            second_is: Second::Select,
         }
     }
 }
@@ -165,10 +172,10 @@ impl Default for Elf<'_> {
 impl Elf<'_> {
     /// The address, kind and size of both symbols.
     fn symbols(&self) -> [(u32, elf::SymbolType, u64); 2] {
-        let second = match (self.second_at, self.second_function) {
-            (Some(at), _) => (at, elf::STT_NOTYPE, 0),
-            (None, Some(at)) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
-            (None, None) => (self.base + SELECT, elf::STT_OBJECT, 4),
+        let second = match self.second_is {
+            Second::Select => (self.base + SELECT, elf::STT_OBJECT, 4),
+            Second::Function(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
+            Second::Address(at) => (at, elf::STT_NOTYPE, 0),
         };
         [(self.base + 0x41, elf::STT_FUNC, 0xC0), second]
     }

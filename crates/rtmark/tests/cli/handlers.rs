@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{EXIT, Elf, Probe, START, run_rtmark, storing};
+use crate::common::{EXIT, Elf, Probe, START, Second, run_rtmark, storing};
 use crate::worst::{expect_success, json, valid, worst};
 
 /// A loop that masks interrupts in each round, with a default handler that never returns for interrupts 1 to 8, a
@@ -100,7 +100,7 @@ fn functions_that_were_not_executed_need_names_alone() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let elf = folder.join("a.elf");
-    let kind = Elf { second: "unused", second_function: Some(0xB0), ..Elf::default() };
+    let kind = Elf { second: "unused", second_is: Second::Function(0xB0), ..Elf::default() };
     elf_with_default_handler(&elf, &kind);
     let bytes = std::fs::read(&elf).expect("written");
     let found = |bytes: &[u8]| {

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::common::{
-    BREAKPOINT, CommandResult, EXIT, Elf, LOOP, UNDEFINED, printing, rtmark, run_rtmark, storing,
+    BREAKPOINT, CommandResult, EXIT, Elf, LOOP, Second, UNDEFINED, printing, rtmark, run_rtmark,
+    storing,
 };
 
 /// Runs `rtmark sim` on an image of this code.
@@ -145,7 +146,8 @@ fn a_profile_adds_up() {
 fn a_profile_says_how_many_functions_have_a_name() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     // `g` as another function with the name `start`.
-    let twice = Elf { code: CALLS, second: "start", second_function: Some(22), ..Elf::default() };
+    let twice =
+        Elf { code: CALLS, second: "start", second_is: Second::Function(22), ..Elf::default() };
     twice.write(&folder.path().join("image.elf"));
     let run = |more: &[&str]| {
         let arguments = ["sim", "image.elf", "--soc=stm32c031", "--max-cycles=200"];

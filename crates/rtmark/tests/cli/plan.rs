@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{ADD_ONE, CommandResult, EXIT, Elf, LOOP, rtmark, run_rtmark};
+use crate::common::{ADD_ONE, CommandResult, EXIT, Elf, LOOP, Second, rtmark, run_rtmark};
 use crate::run::Tree;
 
 fn plan(text: &str, more: &[&str]) -> CommandResult {
@@ -27,7 +27,8 @@ fn work_of_a_function_that_never_returns_is_refused() {
     // bl work; the end. work: once `b .`, once `adds r0, #1; bx lr`.
     for (body, refused) in [(LOOP, true), (ADD_ONE, false)] {
         let code = [&[0xF000, 0xF806], EXIT, body].concat();
-        let elf = Elf { code: &code, second: "work", second_function: Some(16), ..Elf::default() };
+        let elf =
+            Elf { code: &code, second: "work", second_is: Second::Function(16), ..Elf::default() };
         elf.write(&tree.path("app.elf"));
         let work = "work = { elf = \"app.elf\", function = \"work\" }";
         let system = example().replacen("work = \"30us\"", work, 1);

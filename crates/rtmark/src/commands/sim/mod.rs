@@ -12,6 +12,7 @@ use crate::commands::inputs::InputArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::file;
+use crate::replacement;
 
 mod defmt;
 pub mod ending;
@@ -242,6 +243,9 @@ enum Format {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let profile = self.profile.as_deref().and_then(file);
+        let files = [profile, self.flame.as_deref(), self.snapshot.as_deref()];
+        replacement::check(files.into_iter().flatten())?;
         let source = self.source(verbosity)?;
         let mut folder = self.folder()?;
         let prepared = self.prepare(&source, folder.as_mut())?;

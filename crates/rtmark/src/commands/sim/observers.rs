@@ -15,7 +15,7 @@ use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
 use crate::error::CliError;
-use crate::replacement::{self, replace};
+use crate::replacement::replace;
 
 /// The observers that the options ask for.
 pub struct Observers<'a> {
@@ -140,10 +140,6 @@ impl Arguments {
         machine: &Machine,
         image: &'a Image,
     ) -> Result<Observers<'a>, CliError> {
-        let profile = self.profile.as_deref().and_then(file);
-        replacement::check(
-            [profile, self.flame.as_deref(), self.snapshot.as_deref()].into_iter().flatten(),
-        )?;
         let symbols = image.symbols();
         let mark = |option: &str, when: &Option<When>| {
             let mark = |when: &When| match when {

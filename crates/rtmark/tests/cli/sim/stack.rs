@@ -1,7 +1,7 @@
 //! What `sim` says of a main stack that has grown beyond its end.
 
 use super::Scratch;
-use crate::common::{EXIT, Elf};
+use crate::common::{EXIT, Elf, Second};
 
 /// `push {r0-r3}`, 16 bytes.
 const PUSH: u16 = 0xB40F;
@@ -15,7 +15,7 @@ fn noted(pushes: usize, name: &str, end: u32) -> String {
     // What ends it loads a word, and so begins at one.
     let aligned = vec![NOP; pushes % 2];
     let code = [vec![PUSH; pushes], aligned, EXIT.to_vec()].concat();
-    let elf = Elf { code: &code, second: name, second_at: Some(end), ..Elf::default() };
+    let elf = Elf { code: &code, second: name, second_is: Second::Address(end), ..Elf::default() };
     elf.write(&scratch.path("a.elf"));
     let result = scratch.sim("a.elf", &[]);
     assert_eq!(result.code, 0, "{result:#?}");
