@@ -15,7 +15,8 @@
 //! - [`HeldBackRecorder`] lists the intervals in which an interrupt would have been held back;
 //! - [`sizes`] tells which symbols, files and crates an image's flash and RAM belong to;
 //! - [`RunClock`] is the clock by which a run's cycles become times;
-//! - [`Stacks`] measures how much of their stacks tasks and interrupts have used.
+//! - [`Stacks`] measures how much of their stacks tasks and interrupts have used;
+//! - [`watch_main_stack`] lets a machine look for its main stack to grow into other data.
 //!
 //! ```
 //! use rtmark_observe::Profile;
@@ -51,6 +52,7 @@ mod hash;
 mod held;
 mod landmarks;
 mod lines;
+mod main_stack;
 mod members;
 mod place;
 mod profile;
@@ -69,6 +71,7 @@ pub use functions::{Functions, shared_name};
 pub use held::{HeldBackRecorder, HeldInterrupt};
 pub use landmarks::landmarks;
 pub use lines::Lines;
+pub use main_stack::{stack_overflow, watch_main_stack};
 pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};

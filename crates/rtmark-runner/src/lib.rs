@@ -44,7 +44,6 @@ mod run;
 mod run_limit;
 mod same;
 pub mod socs;
-mod stack;
 mod suite;
 
 pub use boards::{Bench, BoardFile, Rehearsal};

@@ -1,13 +1,13 @@
 //! Runs an image in the simulator and reports how the run ended.
 
-use rtmark_observe::RunClock;
+use rtmark_observe::{RunClock, stack_overflow, watch_main_stack};
 use rtmark_sim::{
     ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver, Landmarks,
     LoadError, Machine, Observer, Register, Soc, Stop,
 };
 use rtmark_units::Cycles;
 
-use crate::{internal_error, stack};
+use crate::internal_error;
 
 /// The cycles that the simulator runs between looks at its state: long enough to cost nothing, short enough for
 /// progress to move, and for the host's caches to keep what is recorded in between (an idle thread that keeps
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
 
     /// Wraps a machine that was prepared elsewhere and already holds the image.
     pub fn with(mut machine: Machine, image: &'a Image) -> Self {
-        stack::watch(&mut machine, image);
+        watch_main_stack(&mut machine, image);
         Self { machine, image, elf: &[], host: None }
     }
 
@@ -114,8 +114,7 @@ impl<'a> Session<'a> {
     /// Describes where the main stack grew beyond its end, if it did. Only on a Cortex-M, and only if a symbol
     /// says where the stack ends.
     pub fn stack_overflow(&self) -> Option<String> {
-        let place = |address| self.place(address);
-        self.machine.stack_overflow().map(|overflow| stack::describe(&overflow, place))
+        stack_overflow(&self.machine, |address| self.place(address))
     }
 
     /// Returns the program's image.

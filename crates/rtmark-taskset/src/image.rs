@@ -2,6 +2,7 @@
 
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{SelectError, select};
+use rtmark_observe::watch_main_stack;
 use rtmark_plan::{Model, Order, Protocol};
 use rtmark_sim::{Image, LoadError, Machine, Soc};
 
@@ -64,6 +65,9 @@ pub enum SetError {
         /// How it ended.
         how: String,
     },
+    /// The image's main stack grew into other data.
+    #[error("{0}")]
+    StackOverflow(String),
     /// An event to be measured did not occur.
     #[error("{0} did not occur in a run that measures it")]
     NotObserved(&'static str),
@@ -203,6 +207,7 @@ impl Bench {
         let records = probes::parse(section).map_err(|error| wrong(&error))?;
         let mut fresh = Machine::new(soc);
         fresh.load(&image)?;
+        watch_main_stack(&mut fresh, &image);
         let scenario = "plan.set".parse().map_err(|error| wrong(&error))?;
         select(&mut fresh, &image, &records, &scenario)?;
         let address_of = |name: &str| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rtmark_observe::stack_overflow;
 use rtmark_plan::{Protocol, Queue, Release, Section, Set};
 use rtmark_sim::{Hit, Machine, Stop, Watch, WatchId};
 use rtmark_units::Cycles;
@@ -229,6 +230,9 @@ impl Bench {
                 _ => true,
             }));
             let cycle = machine.cycles().0;
+            if let Some(overflow) = stack_overflow(&machine, |at| format!("{at:#010x}")) {
+                return Err(SetError::StackOverflow(overflow));
+            }
             match stop {
                 Stop::Limit if cycle >= limit => {
                     let queues = self.traffic(&machine, table);

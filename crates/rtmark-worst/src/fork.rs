@@ -18,6 +18,8 @@ pub enum Verdict {
     Status(u32),
     /// A fault, or a breakpoint.
     Fault,
+    /// Its main stack grew into other data, as [`Machine::watch_stack`] looks for, whatever came of it.
+    StackOverflow,
     /// It sleeps, and nothing will wake it.
     Asleep,
     /// It did not end in time.
@@ -33,6 +35,7 @@ impl Verdict {
             Self::Fine => "its own check passes".into(),
             Self::Status(status) => format!("its own check fails, with status {status}"),
             Self::Fault => "it faults".into(),
+            Self::StackOverflow => "its main stack grows into other data".into(),
             Self::Asleep => "it sleeps for ever".into(),
             Self::Unfinished => "it does not come to its end".into(),
             Self::Other => "it ends in another way".into(),
@@ -213,9 +216,13 @@ fn pend_and_run(path: &Path, machine: &mut Machine, at: u64) -> Outcome {
         path.check_machine(machine);
         let entered = path.served(machine, at);
         let unserved = || Unserved::of(machine, &stop, path.question().interrupt);
+        let verdict = match machine.stack_overflow() {
+            Some(_) => Verdict::StackOverflow,
+            None => Verdict::from(&stop),
+        };
         return Outcome {
             entered,
-            verdict: Some(Verdict::from(&stop)),
+            verdict: Some(verdict),
             unserved: entered.is_none().then(unserved),
             ..Outcome::default()
         };

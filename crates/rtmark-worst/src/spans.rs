@@ -18,6 +18,8 @@ pub struct Spans {
     pub cycles: u64,
     /// What it printed.
     pub console: Vec<u8>,
+    /// The machine at the end.
+    pub machine: Machine,
 }
 
 /// Runs a machine until it ends or the budget is used up, to find its spans.
@@ -43,7 +45,7 @@ pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) 
         }
         console.extend(machine.take_console());
         if stop != Stop::Limit || machine.cycles() >= budget {
-            return Spans { windows, stop, cycles: machine.cycles().0, console };
+            return Spans { windows, stop, cycles: machine.cycles().0, console, machine };
         }
     }
 }

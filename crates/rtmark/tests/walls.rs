@@ -68,7 +68,10 @@ fn crates_depend_only_on_lower_layers() {
                 "rtmark-runner",
             ],
         ),
-        ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
+        (
+            "rtmark-taskset",
+            &["rtmark-units", "rtmark-sim", "rtmark-observe", "rtmark-firmware", "rtmark-plan"],
+        ),
         ("rtmark-worst", &["rtmark-units", "rtmark-sim"]),
         (
             "rtmark-web",

@@ -26,6 +26,8 @@ pub(super) struct ConsoleRun {
     pub instructions: Instructions,
     /// The core's clock, as it turns out at the end.
     pub clock: RunClock,
+    /// Where its main stack grew beyond its end, in words, if it did.
+    pub stack_overflow: Option<String>,
     /// Whether the program announced its end, and with which result.
     pub announced: Option<AnnouncedResult>,
 }
@@ -87,7 +89,8 @@ pub(super) fn run(
         at = at.saturating_add(Cycles(REST_OF_LINE / 100));
         session.run(at, |machine| keep(machine, &mut console));
     }
+    let stack_overflow = session.stack_overflow();
     let machine = &session.machine;
     let (instructions, clock) = (machine.instructions(), RunClock::of(machine, image));
-    ConsoleRun { console, ending, ending_text, ran, instructions, clock, announced }
+    ConsoleRun { console, ending, ending_text, ran, instructions, clock, stack_overflow, announced }
 }

@@ -201,7 +201,8 @@ impl ForeignImage {
         }
         let mut column =
             self.program(soc, &machine, (program.as_ref(), &printed), options, advanced);
-        column.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", self.name)));
+        let notes = notes.into_iter().chain(printed.stack_overflow);
+        column.notes.extend(notes.map(|note| format!("{}: {note}", self.name)));
         column
     }
 

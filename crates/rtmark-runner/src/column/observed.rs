@@ -36,6 +36,8 @@ pub struct ImageFootprint {
     pub ran: Cycles,
     /// How the run ended, in words.
     pub ended: String,
+    /// Where the main stack grew into other data, in words, if it did.
+    pub stack_overflow: Option<String>,
 }
 
 impl ForeignImage {
@@ -174,6 +176,7 @@ impl ForeignImage {
             stacks: stacks.uses(),
             ran: session.machine.cycles(),
             ended: session.describe(&ending),
+            stack_overflow: session.stack_overflow(),
         })
     }
 }

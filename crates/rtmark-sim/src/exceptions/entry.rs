@@ -170,9 +170,6 @@ impl State {
         let frame = sp.wrapping_sub(padding).wrapping_sub(size);
         let secure_fp = if self.cpu.control & CONTROL_SFPA != 0 { SECURE_FP } else { 0 };
         let xpsr = self.cpu.xpsr() & !ALIGNED | padding << 7 | secure_fp;
-        if self.overflows_stack(frame) {
-            self.note_stack_overflow(frame);
-        }
         let limit = self.stack_limit();
         let mut stored = Ok(());
         if frame < limit {
@@ -199,6 +196,9 @@ impl State {
                 });
                 self.cycles += u64::from(self.rules.fp_frame);
             }
+        }
+        if self.overflows_stack(frame) && stored != Err(Trap::StackLimit) {
+            self.note_stack_overflow(frame);
         }
         stored
     }

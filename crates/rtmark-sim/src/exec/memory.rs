@@ -196,10 +196,11 @@ impl State {
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
         }
+        let stored = self.within(|machine, at| machine.write_list(at, list, start));
         if base.register == SP && self.overflows_stack(start) {
             self.note_stack_overflow(start);
         }
-        self.within(|machine, at| machine.write_list(at, list, start))?;
+        stored?;
         if base.moves {
             self.cpu.set_any(base.register, moved);
         }

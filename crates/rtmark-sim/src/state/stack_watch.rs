@@ -55,7 +55,7 @@ impl State {
     /// Records the first overflow, and looks for no other.
     ///
     /// A program may also have moved the stack pointer to another stack of its own, among its data. Then the stretch
-    /// next to the end of the first one is still as at reset.
+    /// next to the end of the first one is still as at reset. What was just stored may have been the first there.
     #[cold]
     pub fn note_stack_overflow(&mut self, reached: u32) {
         let StackWatch { end, filled, .. } = self.watches.stack;

@@ -64,6 +64,41 @@ fn a_push_beyond_the_end_is_found_where_it_happens() {
     }
 }
 
+/// Nothing but the store itself fills the stretch next to the end.
+#[test]
+fn a_store_across_the_end_of_a_stack_of_which_little_was_used_is_found() {
+    for &core in CoreKind::CORTEX_M {
+        for (lower, found) in [(12, true), (0, false), (STACK - END, false)] {
+            let mut firmware = Firmware::new();
+            firmware.op(&[PUSH]).mark("waits").forever();
+            let mut machine = firmware.on(core).machine;
+            // As a function does that has that much on its stack.
+            let sp = END + BYTES - lower;
+            machine.set_register(Register::Sp, sp);
+            machine.watch_stack(END, STACK);
+            machine.run(Cycles(500));
+            let reached = machine.stack_overflow().map(|overflow| overflow.reached);
+            assert_eq!(reached, found.then_some(sp - BYTES), "{core}: {lower}");
+        }
+    }
+}
+
+#[test]
+fn a_frame_that_the_stack_limit_forbids_is_none() {
+    let core = CoreKind::CortexM33;
+    for (limit, found) in [(0, true), (END, false)] {
+        let mut firmware = Firmware::new();
+        // MSPLIM
+        firmware.set(0, limit).msr(10, 0).enable(1).op(&[PUSH; 9]).mark("waits").forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut machine = firmware.on(core).machine;
+        machine.watch_stack(END, STACK);
+        machine.pend_interrupt(0, Cycles(600));
+        machine.run(Cycles(1_000));
+        assert_eq!(machine.stack_overflow().is_some(), found, "{limit:#x}");
+    }
+}
+
 #[test]
 fn a_frame_of_an_exception_beyond_the_end_is_found() {
     for &core in CoreKind::CORTEX_M {

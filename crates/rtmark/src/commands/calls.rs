@@ -246,6 +246,7 @@ impl Arguments {
                 .map_or_else(Vec::new, |api| unmatched(api, image, lines.as_ref()))
                 .into_iter()
                 .chain(called_back(api, &paid))
+                .chain(session.stack_overflow())
                 .chain(self.choice.clock.notes(&clock).iter().map(ToString::to_string))
                 .collect(),
             kernel: api.name.clone(),

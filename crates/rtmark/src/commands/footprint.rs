@@ -133,6 +133,9 @@ struct OfImage {
     cycles: u64,
     /// How the run ended.
     ended: String,
+    /// Where its main stack grew into other data, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stack_overflow: Option<String>,
     /// The stacks of the run.
     stacks: Vec<StackUse>,
     /// With --by: what the flash and RAM belong to, the largest first.
@@ -305,6 +308,7 @@ impl Arguments {
                     ram_bytes: footprint.ram_bytes,
                     cycles: footprint.ran.0,
                     ended: footprint.ended,
+                    stack_overflow: footprint.stack_overflow,
                     stacks: footprint.stacks,
                     parts: parts.collect(),
                 });
@@ -320,10 +324,14 @@ const MAX_PARTS: usize = 30;
 /// Formats the images' footprints: sizes, how the run ended, and one line per stack.
 fn images_table(images: &[OfImage]) -> String {
     let mut text = String::new();
-    for OfImage { name, file, soc, flash_bytes, ram_bytes, ended, stacks, parts, .. } in images {
+    for image in images {
+        let OfImage { name, file, soc, flash_bytes, ram_bytes, ended, stacks, parts, .. } = image;
         let before = if text.is_empty() { "" } else { "\n" };
         let _ = writeln!(text, "{before}{soc}, {name} ({file}): sizes in bytes");
         let _ = writeln!(text, "{flash_bytes:>9} flash, {ram_bytes} RAM; {ended}");
+        if let Some(overflow) = &image.stack_overflow {
+            let _ = writeln!(text, "{:9} {overflow}", "");
+        }
         stack_lines(&mut text, 3, stacks);
         part_lines(&mut text, parts);
     }

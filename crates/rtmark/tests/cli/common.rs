@@ -143,6 +143,8 @@ pub struct Elf<'a> {
     pub second: &'a str,
     /// What the second symbol is.
     pub second_is: Second,
+    /// The name of an address.
+    pub address: Option<(&'a str, u32)>,
 }
 
 /// What a symbol stands for.
@@ -152,8 +154,6 @@ pub enum Second {
     Select,
     /// A function, so many bytes into the code.
     Function(u32),
-    /// An address.
-    Address(u32),
 }
 
 impl Default for Elf<'_> {
@@ -165,19 +165,22 @@ impl Default for Elf<'_> {
             relocatable: false,
             second: "rtmark_select",
             second_is: Second::Select,
+            address: None,
         }
     }
 }
 
 impl Elf<'_> {
-    /// The address, kind and size of both symbols.
-    fn symbols(&self) -> [(u32, elf::SymbolType, u64); 2] {
-        let second = match self.second_is {
+    /// The name, address, kind and size of each symbol.
+    fn symbols(&self) -> Vec<(&str, u32, elf::SymbolType, u64)> {
+        let (at, kind, size) = match self.second_is {
             Second::Select => (self.base + SELECT, elf::STT_OBJECT, 4),
             Second::Function(at) => (self.base + 0x41 + at, elf::STT_FUNC, 0xC0 - u64::from(at)),
-            Second::Address(at) => (at, elf::STT_NOTYPE, 0),
         };
-        [(self.base + 0x41, elf::STT_FUNC, 0xC0), second]
+        let mut symbols =
+            vec![("start", self.base + 0x41, elf::STT_FUNC, 0xC0), (self.second, at, kind, size)];
+        symbols.extend(self.address.map(|(name, at)| (name, at, elf::STT_NOTYPE, 0)));
+        symbols
     }
 
     /// The file's bytes.
@@ -201,10 +204,11 @@ impl Elf<'_> {
         writer.reserve_symtab_section_index();
         writer.reserve_strtab_section_index();
         writer.reserve_shstrtab_section_index();
-        let names =
-            [b"start".as_slice(), self.second.as_bytes()].map(|name| writer.add_string(name));
+        let symbols = self.symbols();
+        let names: Vec<_> =
+            symbols.iter().map(|(name, ..)| writer.add_string(name.as_bytes())).collect();
         writer.reserve_null_symbol_index();
-        for _ in names {
+        for _ in &names {
             writer.reserve_symbol_index(Some(text_index));
         }
         writer.reserve_symtab();
@@ -237,7 +241,7 @@ impl Elf<'_> {
         writer.pad_until(probe_offset);
         writer.write(&probes);
         writer.write_null_symbol();
-        for (name, (value, kind, size)) in names.into_iter().zip(self.symbols()) {
+        for (name, &(_, value, kind, size)) in names.into_iter().zip(&symbols) {
             writer.write_symbol(&Sym {
                 section: Some(text_index.0),
                 st_name: writer.string_offset(Some(name)),

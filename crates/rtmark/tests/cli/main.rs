@@ -8,6 +8,7 @@ mod debugger;
 mod handlers;
 mod import;
 mod look;
+mod main_stack;
 mod plain;
 mod plan;
 mod run;

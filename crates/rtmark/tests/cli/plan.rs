@@ -17,18 +17,30 @@ fn example() -> String {
     result.stdout
 }
 
-/// Work that is a function of one's own firmware is measured; if a call does not return, nobody knows how long it takes.
+/// Work that is a function of one's own firmware is measured; if a call does not return, or its stack overwrites
+/// data, nobody knows how long it takes.
 #[test]
-fn work_of_a_function_that_never_returns_is_refused() {
+fn work_of_a_function_without_a_valid_call_is_refused() {
     let tree = Tree::of(&["a.one"]);
     let manifest = tree.path("firmware/k/kernel.toml");
     let text = std::fs::read_to_string(&manifest).expect("readable");
     std::fs::write(&manifest, text.replace("\"k\"", "\"freertos\"")).expect("writable");
-    // bl work; the end. work: once `b .`, once `adds r0, #1; bx lr`.
-    for (body, refused) in [(LOOP, true), (ADD_ONE, false)] {
+    let endless = "has not returned from its call in cycle";
+    let deep = "the main stack grew to 0x200003f0";
+    // `push {r0-r3}; add sp, #16`, before `adds r0, #1; bx lr`.
+    let pushing = [&[0xB40F, 0xB004], ADD_ONE].concat();
+    let cases = [
+        (LOOP, 0, Some(endless)),
+        (ADD_ONE, 0, None),
+        (&pushing, 0x2000_03F0, None),
+        (&pushing, 0x2000_03F4, Some(deep)),
+    ];
+    for (body, stack_end, refusal) in cases {
+        // bl work; the end.
         let code = [&[0xF000, 0xF806], EXIT, body].concat();
         let elf =
             Elf { code: &code, second: "work", second_is: Second::Function(16), ..Elf::default() };
+        let elf = Elf { address: Some(("_stack_end", stack_end)), ..elf };
         elf.write(&tree.path("app.elf"));
         let work = "work = { elf = \"app.elf\", function = \"work\" }";
         let system = example().replacen("work = \"30us\"", work, 1);
@@ -36,10 +48,12 @@ fn work_of_a_function_that_never_returns_is_refused() {
         std::fs::write(tree.path("system.toml"), system).expect("writable");
         let result = run_rtmark(&tree.path(""), &["plan", "system.toml"]);
         let said = result.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        let unknown = "has not returned from its call in cycle";
-        assert_eq!(said.contains(unknown), refused, "{result:#?}");
+        for reason in [endless, deep] {
+            assert_eq!(said.contains(reason), refusal == Some(reason), "{result:#?}");
+        }
         assert!(!said.contains("kernel `"), "the file is read: {result:#?}");
-        assert!(!refused || result.stdout.is_empty() && result.code == 2, "{result:#?}");
+        let refused = result.stdout.is_empty() && result.code == 2;
+        assert!(refusal.is_none() || refused, "{result:#?}");
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod clocks;
 mod inputs;
-mod stack;
 mod vectors;
 
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rtmark_plan::Function;
-use rtmark_runner::input_file;
 use rtmark_runner::socs::SocFile;
+use rtmark_runner::{Session, input_file};
 use rtmark_sim::{Image, Machine, Register, Stop};
 use rtmark_units::Cycles;
 
@@ -22,27 +22,32 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
     let name = wanted.function.as_str();
     let entry = image.symbols().find(name).map(|address| address & !1);
     let entry = entry.ok_or_else(|| format!("{shown} has no function `{name}`"))?;
-    let mut machine = Machine::new(&soc.soc);
-    machine.load(&image).map_err(|error| format!("{shown}: {error}"))?;
+    let session = Session::new(&soc.soc, &image).map_err(|error| format!("{shown}: {error}"))?;
+    let mut session = session.with_file(&elf);
     let limit = Cycles(u64::from(soc.soc.clock.0));
     let mut longest = None;
-    while reaches(&mut machine, entry, limit) {
-        let began = machine.cycles();
-        let (back, stack) = (machine.register(Register::Link) & !1, machine.register(Register::Sp));
+    while reaches(&mut session.machine, entry, limit) {
+        let began = session.machine.cycles();
+        let (back, stack) =
+            (session.machine.register(Register::Link) & !1, session.machine.register(Register::Sp));
         // A recursive call returns at another depth of the stack.
-        let mut returned = reaches(&mut machine, back, limit);
-        while returned && machine.register(Register::Sp) < stack {
-            returned = passes(&mut machine, limit) && reaches(&mut machine, back, limit);
+        let mut returned = reaches(&mut session.machine, back, limit);
+        while returned && session.machine.register(Register::Sp) < stack {
+            returned =
+                passes(&mut session.machine, limit) && reaches(&mut session.machine, back, limit);
+        }
+        if let Some(overflow) = session.stack_overflow() {
+            return Err(format!("{shown}: {overflow}"));
         }
         if !returned {
             return Err(format!(
                 "`{name}` of {shown} has not returned from its call in cycle {} by cycle {}, where its run of \
                  a second ends: how long that call takes is unknown",
                 began.0,
-                machine.cycles().0
+                session.machine.cycles().0
             ));
         }
-        longest = longest.max(Some(machine.cycles().0 - began.0));
+        longest = longest.max(Some(session.machine.cycles().0 - began.0));
     }
     longest.ok_or_else(|| format!("`{name}` of {shown} is never called within a second"))
 }

@@ -205,11 +205,12 @@ fn breakdown_factor(
 }
 
 fn failed(error: SetError) -> CliError {
-    let hint = "build the firmware again; if that does not help, report it with the system's file";
-    let exit = match &error {
-        SetError::DoesNotFit(_) => Exit::Usage,
-        SetError::Ended { .. } => Exit::Faulted,
-        _ => Exit::BuildFailed,
+    let again = "build the firmware again; if that does not help, report it with the system's file";
+    let (exit, hint) = match &error {
+        SetError::DoesNotFit(_) => (Exit::Usage, again),
+        SetError::Ended { .. } => (Exit::Faulted, again),
+        SetError::StackOverflow(_) => (Exit::Faulted, "choose a soc with more RAM"),
+        _ => (Exit::BuildFailed, again),
     };
     CliError::new(exit, error, hint)
 }

@@ -258,7 +258,11 @@ impl Arguments {
         };
         let options = self.options(budget, reach);
         let (path, held) = subject.path(&options)?;
-        let notes = [subject.priority_note(&path, held), subject.endless_note(&path)];
+        let notes = [
+            subject.priority_note(&path, held),
+            subject.endless_note(&path),
+            subject.stack_note(&path)?,
+        ];
         for note in notes.into_iter().flatten().filter(|_| !verbosity.quiet) {
             say(note);
         }

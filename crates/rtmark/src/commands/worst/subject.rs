@@ -4,7 +4,7 @@ use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
 use rtmark_runner::socs::SocFile;
-use rtmark_runner::{Edge, Platform};
+use rtmark_runner::{Edge, Platform, Session};
 use rtmark_sim::{Blocker, Image, InternalError, Irq, Machine, Register, Stop, Watch};
 use rtmark_units::Cycles;
 use rtmark_worst::{PairedInterrupt, Path, PathError, Question, Reach, Verdict, Window, spans};
@@ -25,6 +25,10 @@ const PATIENCE: u64 = 200_000;
 const MAX_NAMED_INTERRUPTS: usize = 12;
 /// The maximum number of cycles that a hint suggests for --window.
 const MAX_SUGGESTED_WINDOW: u64 = 1_000_000;
+
+/// What to do about a main stack that is too short.
+const MORE_RAM: &str = "choose a soc with more RAM, or let the program use less; where its symbol means something else, \
+                        link it with --defsym=_stack_end=0";
 
 /// What to search in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +131,8 @@ impl Subject {
         machine.load(&self.image).map_err(|error| {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
         })?;
+        // From here on, the machine looks for its main stack to grow beyond its end.
+        let mut machine = Session::with(machine, &self.image).machine;
         if let Some(text) = &self.until_output {
             machine.stop_at_output(text.as_bytes());
         }
@@ -153,14 +159,19 @@ impl Subject {
             return Err(self.internal_error(error));
         }
         let verdict = Verdict::from(&run.stop);
+        let cycles = run.cycles;
+        if let Some(overflow) = self.overflow_of(run.machine) {
+            let problem = format!("without the interrupt, {overflow}; so nothing was searched");
+            return Err(unfit(self, Exit::Faulted, problem, MORE_RAM));
+        }
         let (exit, hint) = match verdict {
-            Verdict::Fine => return Ok(run.cycles),
+            Verdict::Fine => return Ok(cycles),
             Verdict::Unfinished | Verdict::Asleep => (
                 Exit::OutOfBudget,
                 "--check needs a program that ends: give a text that it prints at the end with \
                  --until-output, let it exit through semihosting SYS_EXIT, or raise --max-cycles",
             ),
-            Verdict::Status(_) | Verdict::Fault | Verdict::Other => (
+            Verdict::Status(_) | Verdict::Fault | Verdict::StackOverflow | Verdict::Other => (
                 Exit::Faulted,
                 "--check needs a program that succeeds without the interrupt; `rtmark sim` shows that run",
             ),
@@ -168,7 +179,7 @@ impl Subject {
         let problem = format!(
             "without the interrupt {}, after {} cycles, so nothing was searched",
             verdict.text(),
-            run.cycles
+            cycles
         );
         Err(unfit(self, exit, problem, hint))
     }
@@ -302,6 +313,25 @@ impl Subject {
                 self.name()
             )
         })
+    }
+
+    /// Describes where the main stack grew beyond its end in a run of the program, if it did.
+    fn overflow_of(&self, machine: Machine) -> Option<String> {
+        Session::with(machine, &self.image).with_file(&self.elf).stack_overflow()
+    }
+
+    /// Returns a note if the main stack grows beyond its end on a path. What a symbol of somebody else's image
+    /// means is not certain, but a kernel's scenario has no figure then, as in `run`.
+    pub fn stack_note(&self, path: &Path) -> Result<Option<String>, CliError> {
+        let mut machine = self.machine(&self.records()?)?;
+        let last = path.question().windows.last();
+        let _ = machine.run(last.map_or(Cycles(0), |window| Cycles(window.to)));
+        match self.overflow_of(machine) {
+            Some(overflow) if self.kernel.is_some() => {
+                Err(unfit(self, Exit::Faulted, overflow, MORE_RAM))
+            }
+            found => Ok(found.map(|overflow| format!("note: {}: {overflow}", self.name()))),
+        }
     }
 
     /// Returns a note if a search of pairs takes long because a handler does not return.

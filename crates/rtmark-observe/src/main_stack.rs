@@ -12,7 +12,7 @@ const ENDS: [&str; 6] =
 /// The first symbol that the image has decides. A stack that lies below the data cannot grow into it, and is not
 /// looked at; nor is that of a program whose symbol is no address of that memory, because it uses the main stack
 /// pointer for other stacks as well.
-pub(crate) fn watch(machine: &mut Machine, image: &Image) {
+pub fn watch_main_stack(machine: &mut Machine, image: &Image) {
     let soc = machine.soc();
     if !soc.core.is_cortex_m() || machine.stack_overflow().is_some() {
         return;
@@ -26,14 +26,14 @@ pub(crate) fn watch(machine: &mut Machine, image: &Image) {
     }
 }
 
-/// Describes an overflow; `place` formats an address.
-pub(crate) fn describe(overflow: &StackOverflow, place: impl Fn(u32) -> String) -> String {
-    let StackOverflow { cycle, pc, reached, end } = *overflow;
-    format!(
+/// Describes the overflow that a machine has found, if it has; `place` formats an address.
+pub fn stack_overflow(machine: &Machine, place: impl Fn(u32) -> String) -> Option<String> {
+    let StackOverflow { cycle, pc, reached, end } = machine.stack_overflow()?;
+    Some(format!(
         "the main stack grew to {reached:#010x} in cycle {}, {} bytes beyond its end at {end:#010x}, in {}: \
          from then on it has overwritten other data",
         cycle.0,
         end - reached,
         place(pc)
-    )
+    ))
 }
