@@ -2,6 +2,8 @@
 
 mod clocks;
 mod inputs;
+#[cfg(unix)]
+mod interrupted;
 mod vectors;
 
 use std::path::PathBuf;

@@ -17,6 +17,8 @@ pub enum End {
     FailOutput(String),
     /// The time of `--for` elapsed.
     Lasted,
+    /// Ctrl-C ended the run.
+    Interrupted,
     Other(Ending),
     /// It would have been a success, but none of the texts of `--until-output` had been printed.
     Unprinted(Box<Self>),
@@ -41,6 +43,7 @@ pub fn word(end: &End) -> &'static str {
         End::UntilOutput => return "until-output",
         End::FailOutput(_) => return "fail-output",
         End::Lasted => return "for",
+        End::Interrupted => return "interrupted",
         End::Other(ending) => ending,
     };
     match ending {
@@ -60,7 +63,7 @@ pub fn word(end: &End) -> &'static str {
 pub fn exit(end: &End) -> Exit {
     let ending = match end {
         End::FailOutput(_) => return Exit::Faulted,
-        End::Unprinted(_) => return Exit::OutOfBudget,
+        End::Unprinted(_) | End::Interrupted => return Exit::OutOfBudget,
         End::Other(ending) => ending,
         _ => return Exit::Fine,
     };
@@ -87,6 +90,7 @@ pub fn hint(end: &End) -> Option<&'static str> {
                  spelled as the program prints it",
             );
         }
+        End::Interrupted => return Some("the results cover the run up to there"),
         End::Other(ending) => ending,
         _ => return None,
     };

@@ -14,9 +14,11 @@ use rtmark_units::Cycles;
 
 use super::defmt::Frames;
 use super::observers::{ObserverResults, Observers};
+use super::patience::{self, Patience};
 use super::prepare::{Prepared, RunSource};
 use super::terminal::{self, Pace, Terminal, Typed};
 use super::{Arguments, Format, file};
+use crate::cli::Verbosity;
 use crate::commands::inputs::{Inputs, TypedLine};
 use crate::commands::internal_error;
 use crate::error::CliError;
@@ -29,6 +31,8 @@ pub struct FinishedRun<'a> {
     pub entry: Option<u32>,
     pub until: Option<u32>,
     pub ended: Ending,
+    /// Whether Ctrl-C was pressed.
+    pub was_interrupted: bool,
     /// The core's clock.
     pub clock: RunClock,
     pub dumps: Vec<(String, u32, usize)>,
@@ -169,12 +173,13 @@ impl RunObservers<'_> {
         inputs: &Inputs,
         limit: RunLimit,
         first: Cycles,
+        patience: &mut Patience,
     ) -> Result<Ending, CliError> {
         limit.run(session, |session, until| {
             let Cycles(until) = until.min(first);
             match inputs.typed() {
                 Some(line) => self.run_interactive(session, line, until),
-                None => Ok(self.run(session, until)),
+                None => Ok(patience.run(session, until, |session, until| self.run(session, until))),
             }
         })
     }
@@ -196,6 +201,7 @@ impl Arguments {
         &self,
         source: &'a RunSource,
         prepared: Prepared<'a>,
+        verbosity: Verbosity,
     ) -> Result<FinishedRun<'a>, CliError> {
         let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
         let RunSource { image, bytes, .. } = source;
@@ -213,9 +219,10 @@ impl Arguments {
         }
         session = session.with_file(bytes);
         let first = Cycles(self.snapshot_at.unwrap_or(u64::MAX));
+        let mut patience = Patience::begin(verbosity.quiet);
         let mut ended = match ended {
             Some(ended) => ended,
-            None => run_observers.run_on(&mut session, &inputs, limit, first)?,
+            None => run_observers.run_on(&mut session, &inputs, limit, first, &mut patience)?,
         };
         if let Some(path) = &self.snapshot {
             let (now, last) = (session.machine.cycles(), limit.cycle(&session));
@@ -225,8 +232,9 @@ impl Arguments {
                 _ => last.max(now + Cycles(1)),
             };
             self.keep(&session.machine, again, (bytes, &source.soc), path)?;
-            if matches!(ended, Ending::Limit) && now < last {
-                ended = run_observers.run_on(&mut session, &inputs, limit, Cycles::MAX)?;
+            if matches!(ended, Ending::Limit) && now < last && !patience::was_interrupted() {
+                let last = Cycles::MAX;
+                ended = run_observers.run_on(&mut session, &inputs, limit, last, &mut patience)?;
             }
         }
         let RunObservers { observers, mut console, mut frames, terminal } = run_observers;
@@ -255,6 +263,7 @@ impl Arguments {
             entry,
             until,
             ended,
+            was_interrupted: patience::was_interrupted(),
             clock,
             dumps,
             results,

@@ -21,6 +21,7 @@ mod flame;
 mod masked;
 mod observers;
 mod outcome;
+mod patience;
 mod prepare;
 mod present;
 mod profile;
@@ -249,7 +250,7 @@ impl Arguments {
         let source = self.source(verbosity)?;
         let mut folder = self.folder()?;
         let prepared = self.prepare(&source, folder.as_mut())?;
-        let executed = self.execute(&source, prepared)?;
+        let executed = self.execute(&source, prepared, verbosity)?;
         self.present(&source, &executed, verbosity)
     }
 }

@@ -32,7 +32,7 @@ pub struct Outcome<'a> {
     /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: &'a str,
     /// How the run ended: exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit,
-    /// observer or other. An internal error of the simulator produces no document, but exit code 1.
+    /// observer, interrupted (by Ctrl-C) or other. An internal error of the simulator produces no document, but exit code 1.
     pub ending: &'static str,
     /// How the run ended in words, with addresses and symbols.
     pub message: String,
@@ -195,15 +195,7 @@ impl Outcome<'_> {
 
     /// Returns a hint if the program seems to have polled a register without a model.
     pub fn polling_hint(&self) -> Option<String> {
-        let busiest = self.unmodelled.iter().max_by_key(|register| register.reads)?;
-        (busiest.reads >= MANY_READS).then(|| {
-            let (place, reads) = (busiest.place(), busiest.reads);
-            format!(
-                "the program may be waiting for {place}, which has no model and was read {reads} \
-                 times: add a [[peripheral]] for it to the soc file (docs/socs.md), or raise \
-                 --max-cycles"
-            )
-        })
+        polling_hint(&self.unmodelled).map(|hint| format!("{hint}, or raise --max-cycles"))
     }
 
     /// Returns a hint if the program wrote to a register without a model, perhaps to start something that
@@ -240,6 +232,18 @@ impl Outcome<'_> {
         }
         text
     }
+}
+
+/// Returns a hint if a program seems to poll one of the registers without a model that it accessed.
+pub fn polling_hint(unmodelled: &[Unmodelled]) -> Option<String> {
+    let busiest = unmodelled.iter().max_by_key(|register| register.reads)?;
+    (busiest.reads >= MANY_READS).then(|| {
+        let (place, reads) = (busiest.place(), busiest.reads);
+        format!(
+            "the program may be waiting for {place}, which has no model and was read {reads} times: add a \
+             [[peripheral]] for it to the soc file (docs/socs.md)"
+        )
+    })
 }
 
 #[cfg(test)]

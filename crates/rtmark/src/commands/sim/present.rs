@@ -45,6 +45,7 @@ impl FinishedRun<'_> {
             End::Lasted => {
                 format!("ended at {} when the time of --for had elapsed", session.location())
             }
+            End::Interrupted => format!("interrupted at {}", session.location()),
             End::Other(ending) => session.describe(ending),
             End::Unprinted(end) => self.message(end),
         }
@@ -81,6 +82,7 @@ impl Arguments {
                     None => End::UntilOutput,
                 }
             }
+            Ending::Limit if executed.was_interrupted => End::Interrupted,
             Ending::Limit if self.lasts.is_some() => End::Lasted,
             other => End::Other(other.clone()),
         };
@@ -159,7 +161,7 @@ impl Arguments {
             self.report_costs(source, executed, outcome);
         }
         let polling_hint = match end {
-            End::Other(Ending::Limit) => outcome.polling_hint(),
+            End::Other(Ending::Limit) | End::Interrupted => outcome.polling_hint(),
             End::Other(Ending::Asleep) => outcome.wake_hint(),
             _ => None,
         };
