@@ -155,7 +155,8 @@ pub struct Peripheral {
     #[serde(default)]
     pub repetition_counter: Option<bool>,
     /// The number of bytes that a UART can hold besides the one that it is sending, where this differs
-    /// between chips with the same kind (PL011: 32 by default).
+    /// between chips with the same kind: 32 by default for a PL011; 8 for a newer STM32's USART or LPUART, of
+    /// which some have none, with 0.
     #[serde(default)]
     pub fifo: Option<u8>,
     /// Whether writes at 0x1000, 0x2000 and 0x3000 beyond a register flip, set and clear its bits (RP2040

@@ -41,6 +41,7 @@ mod rv32;
 mod semihosting;
 mod sleep;
 mod stm32_timers;
+mod stm32_usarts;
 mod support;
 mod system;
 mod timing;

@@ -28,6 +28,10 @@ const DMA_REQUESTS: u32 = 0b11 << 6;
 /// CR1 of the second layout only.
 const SEVEN_BITS: u32 = 1 << 28;
 const FIFO_ENABLE: u32 = 1 << 29;
+/// CR1 and CR3 of the second layout, without a model: interrupts by how full the FIFOs are (TXFEIE, RXFFIE; TXFTIE,
+/// RXFTIE).
+const FIFO_INTERRUPTS: u32 = 0b11 << 30;
+const FIFO_THRESHOLD_INTERRUPTS: u32 = 1 << 23 | 1 << 28;
 /// SR and ISR: the same bits in both layouts.
 const RX_FILLED: u32 = 1 << 5;
 const TX_COMPLETE: u32 = 1 << 6;
@@ -41,9 +45,14 @@ const FLUSH_RECEIVED: u32 = 1 << 3;
 /// The fractions of a clock period in which LPUART's BRR counts a bit.
 const LOW_POWER_FRACTION: u32 = 256;
 
+/// The bytes that the FIFO of most STM32's USARTs holds, where there is one (RM0440, 37.4, USART implementation).
+pub const FIFO: u8 = 8;
+
 #[derive(Clone, Debug)]
 pub struct Stm32 {
     layout: Layout,
+    /// How many bytes the transmitter's FIFO holds; 0 if it has none.
+    fifo: u64,
     control: [u32; 3],
     baud: u32,
     /// The fraction of a clock period in which `baud` counts.
@@ -98,9 +107,11 @@ const fn name(layout: Layout, offset: u32) -> Option<Name> {
 }
 
 impl Stm32 {
-    pub fn new(layout: Layout) -> Self {
+    /// Creates a USART whose transmitter has a FIFO for this many bytes, if it has any.
+    pub fn new(layout: Layout, fifo: u8) -> Self {
         Self {
             layout,
+            fifo: fifo.into(),
             control: [0; 3],
             baud: 0,
             fraction: 1,
@@ -114,14 +125,13 @@ impl Stm32 {
     }
 
     /// Creates an LPUART.
-    pub fn low_power() -> Self {
-        Self { fraction: LOW_POWER_FRACTION, ..Self::new(Layout::V2) }
+    pub fn low_power(fifo: u8) -> Self {
+        Self { fraction: LOW_POWER_FRACTION, ..Self::new(Layout::V2, fifo) }
     }
 
     /// Returns how many bytes can wait while another one is sent.
     const fn room(&self) -> u64 {
-        let fifo = matches!(self.layout, Layout::V2) && self.control[0] & FIFO_ENABLE != 0;
-        if fifo { 8 } else { 1 }
+        if self.fifo > 0 && self.control[0] & FIFO_ENABLE != 0 { self.fifo } else { 1 }
     }
 
     /// Returns whether the USART and its transmitter or receiver are on.
@@ -227,8 +237,11 @@ impl DeviceModel for Stm32 {
                 let starts = at == 0 && value & TX_ENABLE & !self.control[0] != 0;
                 self.control[at] = self.control[at] & !mask | value;
                 let without_model = match at {
-                    0 if self.layout == Layout::V2 => IDLE_INTERRUPT | TIMEOUT_INTERRUPT,
+                    0 if self.layout == Layout::V2 => {
+                        IDLE_INTERRUPT | TIMEOUT_INTERRUPT | FIFO_INTERRUPTS
+                    }
                     0 => IDLE_INTERRUPT,
+                    2 if self.layout == Layout::V2 => DMA_REQUESTS | FIFO_THRESHOLD_INTERRUPTS,
                     2 => DMA_REQUESTS,
                     _ => 0,
                 };

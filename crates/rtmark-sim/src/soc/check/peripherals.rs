@@ -8,7 +8,7 @@ pub(super) fn check_options(
     peripheral: &Peripheral,
     path: impl Fn(&'static str) -> [KeyStep; 3],
 ) -> Checked {
-    use PeripheralKind::{Pl011, Registers, Stm32Timer};
+    use PeripheralKind::{Pl011, Registers, Stm32Lpuart, Stm32Timer, Stm32UsartV2};
     let Peripheral { name, kind, .. } = peripheral;
     let outputs = kind.outputs();
     if peripheral.irq.len() > outputs {
@@ -26,8 +26,9 @@ pub(super) fn check_options(
         ("counter_bits", "counter_bits is 16, 24 or 32".to_owned())
     } else if peripheral.repetition_counter.is_some() && *kind != Stm32Timer {
         ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
-    } else if peripheral.fifo.is_some() && *kind != Pl011 {
-        ("fifo", "fifo is for kind = \"pl011\"".to_owned())
+    } else if peripheral.fifo.is_some() && !matches!(kind, Pl011 | Stm32UsartV2 | Stm32Lpuart) {
+        let message = "fifo is for kind = \"pl011\", \"stm32-usart-v2\" or \"stm32-lpuart\"";
+        ("fifo", message.to_owned())
     } else if *kind != Registers && peripheral.nonvolatile {
         ("nonvolatile", "nonvolatile is for kind = \"registers\"".to_owned())
     } else if *kind != Registers && peripheral.like.is_some() {
