@@ -22,6 +22,7 @@ macro_rules! machine {
 mod nrf;
 mod nrf_clock;
 mod nrf_rtc;
+mod nrf_variants;
 mod pins;
 mod uarts;
 
