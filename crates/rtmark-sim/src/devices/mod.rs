@@ -201,6 +201,11 @@ trait DeviceModel {
     /// zeros, and `mask` selects the bits that are written.
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()>;
 
+    /// Returns whether ones written to the register at an offset clear its bits.
+    fn clears_by_ones(&self, _offset: u32) -> bool {
+        false
+    }
+
     /// Returns its interrupt outputs, one per bit, in the order of the soc file's `irq`.
     fn outputs(&self, now: u64) -> u32;
 

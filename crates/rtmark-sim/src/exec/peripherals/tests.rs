@@ -19,6 +19,7 @@ macro_rules! machine {
     };
 }
 
+mod chips;
 mod nrf;
 mod nrf_clock;
 mod nrf_rtc;
