@@ -55,7 +55,7 @@ impl Devices {
     }
 
     /// Records an access without a model, and refuses it under strict checking.
-    fn record_unmodelled(&mut self, address: u32, direction: Direction) {
+    pub fn record_unmodelled(&mut self, address: u32, direction: Direction) {
         self.note(address, direction);
         if self.strictness == Strictness::Strict {
             self.refused = Some(address);

@@ -154,6 +154,8 @@ fn what_chips_do_beyond_their_models_is_reported() {
         (risc_v, 0x4001_00A0, 0, 1),
         (risc_v, 0x400D_8000, 0x0700_0000, 0x4000_0000),
         (rp2350, 0xD000_00AC, 0, 0x7C00),
+        // MTIME stands still without EN.
+        (risc_v, 0xD000_01A4, 0xD, 0xC),
         // ERASEALL, ERASEPAGEPARTIAL, CACHEPROFEN, the interrupts of RNG and TEMP, System OFF.
         (nrf51, 0x4001_E50C, 0, 1),
         (nrf52, 0x4001_E50C, 0, 1),
