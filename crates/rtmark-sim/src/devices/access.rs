@@ -1,6 +1,8 @@
 //! Accesses to the registers of devices, shared by all cores.
 
-use super::{AttachedDevice, Devices, Direction, Effects, Env, Strictness};
+use super::{
+    AttachedDevice, Device, DeviceModel, Devices, Direction, Effects, Env, Strictness, each,
+};
 use crate::devices::Console;
 use crate::memory::Bus;
 use crate::timing::LineMemories;
@@ -53,7 +55,7 @@ impl Devices {
     }
 
     /// Records an access without a model, and refuses it under strict checking.
-    fn record_unmodelled(&mut self, address: u32, direction: Direction) {
+    pub fn record_unmodelled(&mut self, address: u32, direction: Direction) {
         self.note(address, direction);
         if self.strictness == Strictness::Strict {
             self.refused = Some(address);
@@ -75,7 +77,8 @@ impl AttachedDevice {
 
     /// Writes the bits of a word that a mask selects, at which `value` is already. Where a block has aliases for
     /// atomic writes, a narrow write reaches the whole word, with the value replicated over it (RP2040, 2.1.2 and
-    /// 2.1.4; RP2350, 2.1.3 and 2.1.5). Returns `None` if there is no such register.
+    /// 2.1.4; RP2350, 2.1.3 and 2.1.5). A register whose bits ones clear takes them from the alias that clears as
+    /// from a plain write (RP2040, appendix A, WC). Returns `None` if there is no such register.
     pub fn store(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
         if !self.atomic_aliases {
             return self.write(offset, value & mask, mask, env);
@@ -86,6 +89,7 @@ impl AttachedDevice {
             0 => value,
             1 => self.read(offset, env)? ^ value,
             2 => self.read(offset, env)? | value,
+            _ if each!(&self.device, it => it.clears_by_ones(offset)) => value,
             _ => self.read(offset, env)? & !value,
         };
         self.write(offset, value, u32::MAX, env)

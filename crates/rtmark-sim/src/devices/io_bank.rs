@@ -143,6 +143,10 @@ impl DeviceModel for IoBank {
         Some(())
     }
 
+    fn clears_by_ones(&self, offset: u32) -> bool {
+        matches!(self.layout.register(offset), Some((IoBankRegister::Raw, _)))
+    }
+
     fn outputs(&self, now: u64) -> u32 {
         (0..WORDS).any(|word| self.status(word, now) != 0).into()
     }

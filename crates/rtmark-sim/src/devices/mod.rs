@@ -201,6 +201,11 @@ trait DeviceModel {
     /// zeros, and `mask` selects the bits that are written.
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()>;
 
+    /// Returns whether ones written to the register at an offset clear its bits.
+    fn clears_by_ones(&self, _offset: u32) -> bool {
+        false
+    }
+
     /// Returns its interrupt outputs, one per bit, in the order of the soc file's `irq`.
     fn outputs(&self, now: u64) -> u32;
 
@@ -374,15 +379,15 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
                 _ => timer,
             })
         }
-        Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::default()),
+        Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::new(peripheral)),
         Kind::NrfUart => Device::NrfUarte(uart::NrfUarte::without_dma()),
-        Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(ratio)),
-        Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(ratio)),
+        Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(peripheral, ratio)),
+        Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(peripheral, ratio)),
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),
         Kind::NrfEgu => Device::NrfEgu(NrfEgu::default()),
         Kind::NrfGpio => Device::NrfGpio(NrfGpio::default()),
-        Kind::NrfGpiote => Device::NrfGpiote(NrfGpiote::default()),
-        Kind::NrfPpi => Device::NrfPpi(NrfPpi::new(ratio)),
+        Kind::NrfGpiote => Device::NrfGpiote(NrfGpiote::new(peripheral)),
+        Kind::NrfPpi => Device::NrfPpi(NrfPpi::new(peripheral, ratio)),
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral)),

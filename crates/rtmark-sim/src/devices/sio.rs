@@ -125,9 +125,9 @@ impl DeviceModel for Sio {
                 self.divisor = value;
                 self.start_division(env.now, offset == 0x6C);
             }
-            // An interrupted division is restored by writing its results.
-            0x70 => (self.quotient, self.dirty) = (value, true),
-            0x74 => (self.remainder, self.dirty) = (value, true),
+            // An interrupted division is restored by writing its results, which ends one in progress.
+            0x70 => (self.quotient, self.dirty, self.ready_at) = (value, true, env.now),
+            0x74 => (self.remainder, self.dirty, self.ready_at) = (value, true, env.now),
             0x100..=0x17C => self.locks &= !(1 << ((offset - 0x100) / 4)),
             _ => return None,
         }

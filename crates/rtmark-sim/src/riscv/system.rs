@@ -238,7 +238,9 @@ impl System {
         if let Some(timer) = &mut self.timer
             && let Some(offset) = timer.offset(address)
         {
-            let _unmodelled = timer.write(offset, value >> (8 * (address & 3)), cycle);
+            if timer.write(offset, value >> (8 * (address & 3)), cycle).is_none() {
+                self.devices.record_unmodelled(address, Direction::Write);
+            }
             return Some(());
         }
         let at = self.devices.find(address)?;

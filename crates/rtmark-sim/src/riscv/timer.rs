@@ -191,12 +191,13 @@ impl Timer {
         })
     }
 
-    /// Writes a register; the data phase ends in `cycle`. Returns `None` if there is none.
+    /// Writes a register; the data phase ends in `cycle`. Returns `None` if there is none, or if the time would
+    /// stand still (EN = 0), which has no model.
     pub fn write(&mut self, offset: u32, value: u32, cycle: u64) -> Option<()> {
         self.settle(cycle);
-        self.layout.register(offset)?;
+        let register = self.layout.register(offset)?;
         self.coming = Some(Store { after: cycle, offset, value });
-        Some(())
+        (!matches!(register, Register::Control) || value & 1 != 0).then_some(())
     }
 
     /// Performs the pending store once it is due.

@@ -460,6 +460,10 @@ mod tests {
             ("base = 0x40000000", "base = 0x40000000\nirq = 3", "raises no interrupts"),
             ("base = 0x40000000", "base = 0x40000000\nfifo = 3", "line 16: peripheral RCC: fifo"),
             ("base = 0x40000000", "base = 0x40000000\ncounter_bits = 16", "stm32-timer"),
+            ("base = 0x40000000", "base = 0x40000000\nchannels = 4", "channels is for nrf-timer"),
+            ("'registers'", "'nrf-rtc'\nchannels = 5", "line 15: peripheral RCC: channels = 5"),
+            ("base = 0x40000000", "base = 0x40000000\ndma_bits = 8", "kind = \"nrf-uarte\""),
+            ("'registers'", "'nrf-uarte'\ndma_bits = 9", "dma_bits is 8 or 16"),
             (
                 "base = 0x40000000",
                 "base = 0x40000000\nslow_read = { offset = 0x1000, cycles = 2 }",

@@ -148,9 +148,19 @@ pub struct Peripheral {
     /// The clock by which it counts or sends, if its kind has no frequency of its own.
     #[serde(default)]
     pub clock: PeripheralClock,
-    /// Width of a timer's counter in bits: 16 by default, 32 for some.
+    /// Width of a timer's counter in bits: of an STM32's 16 by default, 32 for some; the most that BITMODE may
+    /// select of a Nordic's, 32 by default, 16 for some.
     #[serde(default)]
     pub counter_bits: Option<u8>,
+    /// The number of channels where it differs between chips with the same kind: compare registers of
+    /// `nrf-timer` (4 or 6, the default) and `nrf-rtc` (3 or 4, the default), pins of `nrf-gpiote` (4 or 8, the
+    /// default), and channels of `nrf-ppi` that a program sets (16 or 20, the default).
+    #[serde(default)]
+    pub channels: Option<u8>,
+    /// Width of MAXCNT, the counts of bytes of an `nrf-uarte`: 8 or 16 (the default) bits. With 8, its CONFIG
+    /// has no STOP.
+    #[serde(default)]
+    pub dma_bits: Option<u8>,
     /// Whether a timer has a repetition counter (RCR of STM32's): by default it has.
     #[serde(default)]
     pub repetition_counter: Option<bool>,
@@ -217,6 +227,17 @@ impl PeripheralKind {
             self,
             Self::NrfUarte | Self::NrfUart | Self::NrfGpio | Self::NrfGpiote | Self::NrfPpi
         )
+    }
+
+    /// Returns the numbers of channels that it may have, if chips with the same kind differ in it.
+    pub const fn channel_counts(self) -> &'static [u8] {
+        match self {
+            Self::NrfTimer => &[4, 6],
+            Self::NrfRtc => &[3, 4],
+            Self::NrfGpiote => &[4, 8],
+            Self::NrfPpi => &[16, 20],
+            _ => &[],
+        }
     }
 
     /// Returns the number of interrupts that it can raise.

@@ -253,13 +253,13 @@ const CONFIGURATIONS: [Configuration; 19] = [
         ],
     },
     Configuration {
-        source: "ZCU102, AMD's psu_init: 33.333333 MHz x 90 / 2, a third of it; the RPLL's; a sixth",
+        source: "ZCU102, AMD's psu_init: 33.333333 MHz x 90 / 2, a third of it; that of x 45 / 2, the RPLL; a sixth",
         soc: ZYNQMP,
         reset: 499_999_995,
         stores: &[
-            (0xFF5E_0090, 0x0300_0300, 499_999_995),
-            (0xFF5E_0090, 0x0300_0600, 249_999_998),
-            (0xFF5E_0030, 0x0001_5A08, 5_555_556),
+            (0xFF5E_0090, 0x0300_0300, 249_999_998),
+            (0xFF5E_0090, 0x0300_0600, 124_999_999),
+            (0xFF5E_0030, 0x0001_2D08, 5_555_556),
         ],
     },
     Configuration {

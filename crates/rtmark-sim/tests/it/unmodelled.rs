@@ -132,6 +132,52 @@ fn erasing_and_programming_flash_are_reported() {
     assert_eq!(told(nrf, &[(config, 1), (0x1000, 0)]), [(config, 1)]);
 }
 
+/// What would change what happens next, or when, and has no model.
+#[test]
+fn what_chips_do_beyond_their_models_is_reported() {
+    let [nrf51, nrf52, rp2040, rp2350, risc_v, zynq] = [
+        include_str!("../../../../socs/nrf51822.toml"),
+        include_str!("../../../../socs/nrf52840.toml"),
+        include_str!("../../../../socs/rp2040.toml"),
+        include_str!("../../../../socs/rp2350.toml"),
+        include_str!("../../../../socs/rp2350-riscv.toml"),
+        include_str!("../../../../socs/zynqmp-r5.toml"),
+    ];
+    for (soc, address, harmless, beyond) in [
+        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, the watchdog's ENABLE and TRIGGER, an interpolator.
+        (rp2040, 0x4000_8048, 0x800, 0x880),
+        (rp2040, 0x4000_8094, 0, 1),
+        (rp2040, 0x4005_8000, 0x0700_0000, 0x4000_0000),
+        (rp2040, 0x4005_8000, 0, 0x8000_0000),
+        (rp2350, 0x4001_0048, 0x800, 0x820),
+        (rp2350, 0x4001_004C, 0x1_0000, 0x2_0000),
+        (risc_v, 0x4001_00A0, 0, 1),
+        (risc_v, 0x400D_8000, 0x0700_0000, 0x4000_0000),
+        (rp2350, 0xD000_00AC, 0, 0x7C00),
+        // MTIME stands still without EN.
+        (risc_v, 0xD000_01A4, 0xD, 0xC),
+        // ERASEALL, ERASEPAGEPARTIAL, CACHEPROFEN, the interrupts of RNG and TEMP, System OFF.
+        (nrf51, 0x4001_E50C, 0, 1),
+        (nrf52, 0x4001_E50C, 0, 1),
+        (nrf52, 0x4001_E518, 0, 0x1000),
+        (nrf52, 0x4001_E540, 1, 0x101),
+        (nrf52, 0x4000_D304, 0, 1),
+        (nrf52, 0x4000_C304, 0, 1),
+        (nrf52, 0x4000_0500, 0, 1),
+        // BITMODE of a timer of 16 bits and of one of 32, PRESCALER.
+        (nrf51, 0x4000_9508, 1, 3),
+        (nrf51, 0x4000_8510, 9, 10),
+        // An external clock, counting down, an event timer.
+        (zynq, 0xFF11_0000, 0x1F, 0x20),
+        (zynq, 0xFF11_000C, 0x22, 0x24),
+        (zynq, 0xFF11_006C, 0, 1),
+    ] {
+        assert_eq!(told(soc, &[(address, harmless)]), [], "{address:#x}: {harmless:#x}");
+        assert_eq!(told(soc, &[(address, beyond)]), [(address, 1)], "{address:#x}: {beyond:#x}");
+    }
+    assert_eq!(told(nrf51, &[(0x4000_8508, 3)]), [], "TIMER0 has 32 bits");
+}
+
 /// With CLKSOURCE clear, SysTick counts a clock that some soc files do not state.
 #[test]
 fn unknown_reference_clocks_of_systick_are_reported() {

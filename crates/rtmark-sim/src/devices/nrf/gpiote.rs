@@ -2,10 +2,12 @@
 //!
 //! Only pins driven from outside have edges; a pin that the program drives itself has none.
 
-use super::{DrivenByTasks, Events, NrfPin};
+use super::{DrivenByTasks, Events, FIRST_EVENT, NrfPin};
 use crate::devices::pins::{Drive, DrivenPins, Edge};
 use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
+use crate::soc::Peripheral;
 
+/// The maximum number of channels. nRF51's GPIOTE has four, and no tasks SET and CLR.
 const CHANNELS: usize = 8;
 /// The offsets of OUT, SET and CLR of channel 0.
 const OUT: u32 = 0x000;
@@ -14,8 +16,6 @@ const CLEAR: u32 = 0x060;
 const CONFIG: u32 = 0x510;
 /// The event of pins that GPIO senses.
 const PORT: u32 = 1 << 31;
-/// INTEN: the channels and PORT.
-const INTERRUPTS: u32 = PORT | 0xFF;
 /// The implemented bits of CONFIG.
 const WRITABLE: u32 = 0x0013_3F03;
 
@@ -64,8 +64,10 @@ impl Config {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct NrfGpiote {
+    /// The number of its channels.
+    count: usize,
     events: Events,
     interrupts: u32,
     channels: [Config; CHANNELS],
@@ -85,6 +87,32 @@ fn channel(offset: u32, first: u32) -> Option<usize> {
 }
 
 impl NrfGpiote {
+    pub fn new(peripheral: &Peripheral) -> Self {
+        Self {
+            count: peripheral.channels.map_or(CHANNELS, usize::from).min(CHANNELS),
+            events: Events::default(),
+            interrupts: 0,
+            channels: [Config::default(); CHANNELS],
+            levels: [false; CHANNELS],
+            driven: DrivenPins::default(),
+            seen: 0,
+            reported: DrivenByTasks::default(),
+        }
+    }
+
+    /// Returns whether there is a register at an offset.
+    fn has(&self, offset: u32) -> bool {
+        let has_all = self.count == CHANNELS;
+        let within = |first| channel(offset, first).is_none_or(|at| at < self.count);
+        let tasks = [SET, CLEAR].into_iter().all(|first| channel(offset, first).is_none());
+        (has_all || tasks) && [OUT, FIRST_EVENT, CONFIG].into_iter().all(within)
+    }
+
+    /// Returns the bits of INTEN: the channels and PORT.
+    const fn interrupts(&self) -> u32 {
+        PORT | ((1 << self.count) - 1)
+    }
+
     /// Returns the channels that react to a pin's edges, with what drives that pin.
     fn sensing_channels(&self) -> impl Iterator<Item = (usize, Config, &Drive)> {
         self.driven.iter().flat_map(|(pin, drive)| {
@@ -158,6 +186,7 @@ impl DeviceModel for NrfGpiote {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.see(env.now);
         Some(match offset {
+            _ if !self.has(offset) => return None,
             _ if Self::is_task(offset) => 0,
             0x100..=0x11C | 0x17C => self.events.read(offset),
             0x304 | 0x308 => self.interrupts,
@@ -168,13 +197,14 @@ impl DeviceModel for NrfGpiote {
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
         self.see(env.now);
         match offset {
+            _ if !self.has(offset) => return None,
             _ if Self::is_task(offset) => {
                 if value & 1 == 1 {
                     self.task(offset);
                 }
             }
             0x100..=0x11C | 0x17C => self.events.write(offset, value),
-            0x304 => self.interrupts |= value & INTERRUPTS,
+            0x304 => self.interrupts |= value & self.interrupts(),
             0x308 => self.interrupts &= !value,
             _ => {
                 let at = channel(offset, CONFIG)?;
@@ -204,7 +234,7 @@ impl DeviceModel for NrfGpiote {
     }
 
     fn has_end(&self, offset: u32) -> bool {
-        Self::is_task(offset) || matches!(offset, 0x100..=0x11C | 0x17C)
+        self.has(offset) && (Self::is_task(offset) || matches!(offset, 0x100..=0x11C | 0x17C))
     }
 
     fn publish(&mut self, events: u32) {

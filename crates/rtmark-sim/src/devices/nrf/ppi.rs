@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use super::FIRST_EVENT;
 use crate::devices::{ClockRatio, DeviceModel, Env};
+use crate::soc::Peripheral;
 
 /// The clock to which signals are synchronized.
 const CLOCK_HZ: u32 = 16_000_000;
@@ -19,6 +20,9 @@ const CHANNELS: usize = 32;
 /// The ends of channels from this one on are fixed in hardware.
 const FIXED: usize = 20;
 const GROUPS: usize = 6;
+/// nRF51's PPI has 16 channels whose ends a program sets, four groups, and no forks.
+const FEW_CHANNELS: usize = 16;
+const FEW_GROUPS: usize = 4;
 /// The end of the task registers: EN and DIS of each group.
 const TASKS: u32 = 8 * GROUPS as u32;
 const RADIO: u32 = 0x4000_1000;
@@ -45,6 +49,8 @@ const FIXED_ENDS: [[u32; 2]; CHANNELS - FIXED] = [
 
 #[derive(Clone, Debug)]
 pub struct NrfPpi {
+    /// The number of channels whose ends a program sets.
+    free: usize,
     enabled: u32,
     /// The addresses of each channel's event and task.
     ends: [[u32; 2]; CHANNELS],
@@ -60,10 +66,11 @@ pub struct NrfPpi {
 }
 
 impl NrfPpi {
-    pub fn new(ratio: ClockRatio) -> Self {
+    pub fn new(peripheral: &Peripheral, ratio: ClockRatio) -> Self {
         let mut ends = [[0; 2]; CHANNELS];
         ends[FIXED..].copy_from_slice(&FIXED_ENDS);
         Self {
+            free: peripheral.channels.map_or(FIXED, usize::from).min(FIXED),
             enabled: 0,
             ends,
             forks: [0; CHANNELS],
@@ -129,6 +136,25 @@ impl NrfPpi {
         (word < 2 * CHANNELS).then_some((word / 2, word % 2))
     }
 
+    const fn groups(&self) -> usize {
+        if self.free > FEW_CHANNELS { GROUPS } else { FEW_GROUPS }
+    }
+
+    /// Returns whether there is a register at an offset.
+    fn has(&self, offset: u32) -> bool {
+        let has_all = self.free > FEW_CHANNELS;
+        let in_end = Self::end(offset).is_none_or(|(at, _)| at < self.free || at >= FIXED);
+        let in_task = offset >= TASKS || (offset as usize) < 8 * self.groups();
+        let in_group = Self::word(offset, 0x800, GROUPS).is_none_or(|at| at < self.groups());
+        let in_fork = has_all || Self::word(offset, 0x910, CHANNELS).is_none();
+        in_end && in_task && in_group && in_fork
+    }
+
+    /// Returns the channels among some that exist.
+    const fn existing(&self, channels: u32) -> u32 {
+        channels & !((1 << FIXED) - (1 << self.free))
+    }
+
     fn word(offset: u32, first: u32, count: usize) -> Option<usize> {
         let word = (offset.checked_sub(first)? / 4) as usize;
         (word < count).then_some(word)
@@ -138,6 +164,7 @@ impl NrfPpi {
 impl DeviceModel for NrfPpi {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
         Some(match offset {
+            _ if !self.has(offset) => return None,
             0x000..TASKS => 0,
             0x500 | 0x504 | 0x508 => self.enabled,
             _ => {
@@ -156,14 +183,15 @@ impl DeviceModel for NrfPpi {
         let before = self.enabled;
         let mut changed = 0;
         match offset {
+            _ if !self.has(offset) => return None,
             0x000..TASKS if value & 1 == 0 => {}
             0x000..TASKS => {
                 let group = self.groups[(offset / 8) as usize];
                 let enables = offset & 4 == 0;
                 self.enabled = if enables { self.enabled | group } else { self.enabled & !group };
             }
-            0x500 => self.enabled = value,
-            0x504 => self.enabled |= value,
+            0x500 => self.enabled = self.existing(value),
+            0x504 => self.enabled |= self.existing(value),
             0x508 => self.enabled &= !value,
             _ => {
                 if let Some((channel, which)) = Self::end(offset) {
@@ -172,7 +200,7 @@ impl DeviceModel for NrfPpi {
                         changed = 1 << channel;
                     }
                 } else if let Some(group) = Self::word(offset, 0x800, GROUPS) {
-                    self.groups[group] = value;
+                    self.groups[group] = self.existing(value);
                 } else {
                     let channel = Self::word(offset, 0x910, CHANNELS)?;
                     self.forks[channel] = value;
@@ -195,6 +223,6 @@ impl DeviceModel for NrfPpi {
     }
 
     fn has_end(&self, offset: u32) -> bool {
-        offset < TASKS
+        offset < TASKS && self.has(offset)
     }
 }

@@ -2,7 +2,8 @@
 //! UG1087, module TTC).
 //!
 //! Three 32-bit counters of the bus clock, divided by a power of two. Both the interval and the overflow
-//! mode are modelled; counting down, external clocks and event timers are not.
+//! mode are modelled. Counting down, external clocks and event timers are not; a program that selects them is
+//! told of.
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
@@ -15,8 +16,11 @@ const COUNTERS: usize = 3;
 const WHOLE: u64 = 1 << 32;
 
 const PRESCALES: u32 = 1;
+/// Clock control: an external clock.
+const EXTERNAL: u32 = 1 << 5;
 const DISABLED: u32 = 1;
 const INTERVAL_MODE: u32 = 1 << 1;
+const DECREMENTS: u32 = 1 << 2;
 const MATCHES: u32 = 1 << 3;
 const RESET: u32 = 1 << 4;
 
@@ -108,6 +112,18 @@ impl One {
         }
     }
 
+    /// Returns whether a write to a register selects something without a model.
+    const fn exceeds(register: u32, value: u32) -> bool {
+        let without = match register {
+            0x00 => EXTERNAL,
+            0x0C => DECREMENTS,
+            // Event control: the event timer is on.
+            0x6C => 1,
+            _ => 0,
+        };
+        value & without != 0
+    }
+
     fn write(&mut self, register: u32, value: u32, now: u64, ratio: ClockRatio) {
         match register {
             0x00 => {
@@ -175,6 +191,7 @@ impl DeviceModel for CadenceTtc {
         self.settle(env.now, env.ratio);
         let (which, register) = place(offset)?;
         self.0[which].write(register, value, env.now, env.ratio);
+        env.effects.without_model |= One::exceeds(register, value);
         Some(())
     }
 

@@ -7,6 +7,7 @@ use super::earlier;
 use crate::devices::counter::{Counter, Rate};
 use crate::devices::nrf::Events;
 use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
+use crate::soc::Peripheral;
 
 /// The number of compare register 0's event, and of its bit in INTEN.
 const COMPARE: u32 = 16;
@@ -24,11 +25,19 @@ const fn channel(offset: u32, first: u32, channels: usize) -> Option<usize> {
     if at < channels { Some(at) } else { None }
 }
 
+/// The maximum number of compare registers.
 const CHANNELS: usize = 6;
+/// The largest PRESCALER.
+const MAX_PRESCALER: u32 = 9;
 
 #[derive(Clone, Debug)]
 pub struct NrfTimer {
+    /// The number of its compare registers, and the maximum width of its counter.
+    channels: usize,
+    bits: u32,
     counter: Counter,
+    /// START has been triggered, and STOP has not since; in either mode.
+    is_started: bool,
     events: Events,
     interrupts: u32,
     shorts: u32,
@@ -39,9 +48,12 @@ pub struct NrfTimer {
 }
 
 impl NrfTimer {
-    pub fn new(ratio: ClockRatio) -> Self {
+    pub fn new(peripheral: &Peripheral, ratio: ClockRatio) -> Self {
         let mut timer = Self {
+            channels: peripheral.channels.map_or(CHANNELS, usize::from).min(CHANNELS),
+            bits: peripheral.counter_bits.unwrap_or(32).into(),
             counter: Counter::new(Rate::every(1), 1 << 16),
+            is_started: false,
             events: Events::default(),
             interrupts: 0,
             shorts: 0,
@@ -54,7 +66,8 @@ impl NrfTimer {
         timer
     }
 
-    const fn width(&self) -> u32 {
+    /// Returns the width that BITMODE selects.
+    const fn selected_width(&self) -> u32 {
         match self.bit_mode {
             0 => 16,
             1 => 8,
@@ -63,15 +76,39 @@ impl NrfTimer {
         }
     }
 
+    fn width(&self) -> u32 {
+        self.selected_width().min(self.bits)
+    }
+
+    /// Returns whether the program has selected something that the timer does not have, after a write to a
+    /// register.
+    const fn exceeds(&self, offset: u32, value: u32) -> bool {
+        match offset {
+            0x508 => self.selected_width() > self.bits,
+            0x510 => value > MAX_PRESCALER,
+            _ => false,
+        }
+    }
+
+    /// Returns whether there is a register at an offset.
+    fn has(&self, offset: u32) -> bool {
+        let channels = [0x040, 0x140, 0x540].map(|first| channel(offset, first, CHANNELS));
+        channels.into_iter().flatten().all(|at| at < self.channels)
+    }
+
     fn is_timer(&self) -> bool {
         self.mode == 0
     }
 
+    /// Returns the value of a compare register as it is compared, with as many bits as the counter.
+    fn compared(&self, at: usize) -> u64 {
+        u64::from(self.compare[at]) & ((1 << self.width()) - 1)
+    }
+
     /// Returns the count at which a short clears the counter, if one does.
     fn clears_at(&self) -> Option<u64> {
-        let shorted = (0..CHANNELS).filter(|at| self.shorts >> at & 1 == 1);
-        let at = shorted.map(|at| u64::from(self.compare[at])).filter(|count| *count > 0).min();
-        at.filter(|count| *count < 1 << self.width())
+        let shorted = (0..self.channels).filter(|at| self.shorts >> at & 1 == 1);
+        shorted.map(|at| self.compared(at)).filter(|count| *count > 0).min()
     }
 
     fn configure(&mut self, now: u64, ratio: ClockRatio) {
@@ -84,7 +121,7 @@ impl NrfTimer {
     /// Returns whether the counter restarts where this compare register's event occurs. Where a short clears
     /// the counter, the compare value itself is never seen.
     fn matches_at_end(&self, at: usize) -> bool {
-        u64::from(self.compare[at]) == self.counter.period()
+        self.compared(at) == self.counter.period()
     }
 
     /// Returns whether a compare register's event has occurred.
@@ -92,7 +129,7 @@ impl NrfTimer {
         if self.matches_at_end(at) {
             self.counter.has_ended(now)
         } else {
-            self.counter.has_passed(now, self.compare[at].into())
+            self.counter.has_passed(now, self.compared(at))
         }
     }
 
@@ -101,31 +138,48 @@ impl NrfTimer {
         if self.matches_at_end(at) {
             self.counter.cycle_of_end()
         } else {
-            self.counter.cycle_of_value(self.compare[at].into())
+            self.counter.cycle_of_value(self.compared(at))
         }
     }
 
     fn task(&mut self, offset: u32, now: u64) {
         match offset {
-            0x00 if self.is_timer() => self.counter.start(now),
-            0x04 | 0x10 => self.counter.stop(now),
-            0x08 if !self.is_timer() => {
-                let (before, value) = (self.counter.value(now), self.counter.next_value(now));
-                for at in 0..CHANNELS {
-                    let count = u64::from(self.compare[at]);
-                    if count == value || count == before + 1 && self.matches_at_end(at) {
-                        self.events.raise(1 << (COMPARE as usize + at));
-                    }
+            0x00 => {
+                self.is_started = true;
+                if self.is_timer() {
+                    self.counter.start(now);
                 }
-                self.counter.set(now, value);
             }
+            0x04 | 0x10 => {
+                self.is_started = false;
+                self.counter.stop(now);
+            }
+            0x08 if self.is_started && !self.is_timer() => self.count(now),
             0x0C => self.counter.set(now, 0),
             _ => {
-                if let Some(at) = channel(offset, 0x40, CHANNELS) {
+                if let Some(at) = channel(offset, 0x40, self.channels) {
                     self.compare[at] = self.counter.value(now) as u32;
                 }
             }
         }
+    }
+
+    /// Counts an event, in counter mode.
+    fn count(&mut self, now: u64) {
+        let (before, value) = (self.counter.value(now), self.counter.next_value(now));
+        for at in 0..self.channels {
+            let count = self.compared(at);
+            if count == value || count == before + 1 && self.matches_at_end(at) {
+                self.events.raise(1 << (COMPARE as usize + at));
+                self.is_started &= !self.stops_at(at);
+            }
+        }
+        self.counter.set(now, value);
+    }
+
+    /// Returns whether a short stops the timer at a compare register's event.
+    const fn stops_at(&self, at: usize) -> bool {
+        self.shorts >> (8 + at) & 1 == 1
     }
 }
 
@@ -133,6 +187,7 @@ impl DeviceModel for NrfTimer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
+            _ if !self.has(offset) => return None,
             0x000..=0x010 | 0x040..=0x054 => 0,
             0x140..=0x154 => self.events.read(offset),
             0x200 => self.shorts,
@@ -147,6 +202,7 @@ impl DeviceModel for NrfTimer {
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
         self.settle(env.now, env.ratio);
         match offset {
+            _ if !self.has(offset) => return None,
             0x000..=0x010 | 0x040..=0x054 => {
                 if value & 1 == 1 {
                     self.task(offset, env.now);
@@ -158,9 +214,10 @@ impl DeviceModel for NrfTimer {
             0x308 => self.interrupts &= !value,
             0x504 => self.mode = value & 3,
             0x508 => self.bit_mode = value & 3,
-            0x510 => self.prescaler = (value & 15).min(9),
+            0x510 => self.prescaler = (value & 15).min(MAX_PRESCALER),
             _ => self.compare[channel(offset, 0x540, CHANNELS)?] = value,
         }
+        env.effects.without_model |= self.exceeds(offset, value);
         self.configure(env.now, env.ratio);
         Some(())
     }
@@ -170,7 +227,7 @@ impl DeviceModel for NrfTimer {
     }
 
     fn has_end(&self, offset: u32) -> bool {
-        matches!(offset, 0x000..=0x010 | 0x040..=0x054 | 0x140..=0x154)
+        self.has(offset) && matches!(offset, 0x000..=0x010 | 0x040..=0x054 | 0x140..=0x154)
     }
 
     fn publish(&mut self, events: u32) {
@@ -183,23 +240,24 @@ impl DeviceModel for NrfTimer {
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
         // A short that stops the counter ends its time there.
-        let stops = (0..CHANNELS).filter(|at| self.shorts >> (8 + at) & 1 == 1);
+        let stops = (0..self.channels).filter(|at| self.stops_at(*at));
         let stop = stops.filter_map(|at| self.cycle_of_match(at)).min();
         let until = stop.filter(|stop| *stop <= now);
-        for at in 0..CHANNELS {
+        for at in 0..self.channels {
             if self.has_matched(at, until.unwrap_or(now)) {
                 self.events.raise(1 << (COMPARE as usize + at));
             }
         }
         self.counter.observe(until.unwrap_or(now));
         if let Some(stop) = until {
+            self.is_started = false;
             self.counter.stop(stop);
         }
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
         let wanted = self.events.observable(self.interrupts);
-        (0..CHANNELS)
+        (0..self.channels)
             .filter(|at| wanted >> (COMPARE as usize + at) & 1 == 1)
             .fold(None, |due, at| earlier(due, self.cycle_of_match(at)))
     }
@@ -212,6 +270,8 @@ const RTC_PERIOD: u64 = 1 << 24;
 
 #[derive(Clone, Debug)]
 pub struct NrfRtc {
+    /// The number of its compare registers.
+    channels: usize,
     counter: Counter,
     events: Events,
     interrupts: u32,
@@ -225,8 +285,9 @@ pub struct NrfRtc {
 }
 
 impl NrfRtc {
-    pub fn new(ratio: ClockRatio) -> Self {
+    pub fn new(peripheral: &Peripheral, ratio: ClockRatio) -> Self {
         let mut rtc = Self {
+            channels: peripheral.channels.map_or(RTC_CHANNELS, usize::from).min(RTC_CHANNELS),
             counter: Counter::new(Rate::every(1), RTC_PERIOD),
             events: Events::default(),
             interrupts: 0,
@@ -253,8 +314,8 @@ impl NrfRtc {
         self.counter.set_rate(now, Rate { counts: RTC_HZ, cycles });
     }
 
-    const fn is_event(offset: u32) -> bool {
-        matches!(offset, 0x100 | 0x104 | 0x140..=0x14C)
+    fn is_event(&self, offset: u32) -> bool {
+        matches!(offset, 0x100 | 0x104) || channel(offset, 0x140, self.channels).is_some()
     }
 }
 
@@ -267,8 +328,8 @@ impl DeviceModel for NrfRtc {
             0x340 | 0x344 | 0x348 => self.routed,
             0x504 => self.counter.value(env.now) as u32,
             0x508 => self.prescaler,
-            _ if Self::is_event(offset) => self.events.read(offset),
-            _ => self.compare[channel(offset, 0x540, RTC_CHANNELS)?],
+            _ if self.is_event(offset) => self.events.read(offset),
+            _ => self.compare[channel(offset, 0x540, self.channels)?],
         })
     }
 
@@ -288,8 +349,8 @@ impl DeviceModel for NrfRtc {
             // It can only be written while the counter is stopped.
             0x508 if !self.counter.is_running() => self.prescaler = value & 0xFFF,
             0x504 | 0x508 => {}
-            _ if Self::is_event(offset) => self.events.write(offset, value),
-            _ => self.set_compare(channel(offset, 0x540, RTC_CHANNELS)?, value, env.now),
+            _ if self.is_event(offset) => self.events.write(offset, value),
+            _ => self.set_compare(channel(offset, 0x540, self.channels)?, value, env.now),
         }
         self.configure(env.now, env.ratio);
         Some(())
@@ -300,7 +361,7 @@ impl DeviceModel for NrfRtc {
     }
 
     fn has_end(&self, offset: u32) -> bool {
-        matches!(offset, 0x000..=0x00C) || Self::is_event(offset)
+        matches!(offset, 0x000..=0x00C) || self.is_event(offset)
     }
 
     fn publish(&mut self, events: u32) {
@@ -319,7 +380,7 @@ impl DeviceModel for NrfRtc {
         if self.counter.has_passed(now, 0) {
             happened |= OVERFLOW;
         }
-        for (at, count) in self.compare.iter().enumerate() {
+        for (at, count) in self.compare[..self.channels].iter().enumerate() {
             if self.counter.has_passed(now, (*count).into()) {
                 happened |= (!self.late >> at & 1) << (COMPARE as usize + at);
                 self.late &= !(1 << at);
@@ -339,7 +400,7 @@ impl DeviceModel for NrfRtc {
         if wanted & TICK != 0 {
             due = earlier(due, self.counter.next_count());
         }
-        for (at, count) in self.compare.iter().enumerate() {
+        for (at, count) in self.compare[..self.channels].iter().enumerate() {
             if wanted >> (COMPARE as usize + at) & 1 == 1 {
                 due = earlier(due, self.counter.cycle_of_value((*count).into()));
             }
@@ -351,12 +412,23 @@ impl DeviceModel for NrfRtc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::soc::Soc;
     use rtmark_units::Hertz;
+
+    const NRF51: &str = include_str!("../../../../../socs/nrf51822.toml");
+    const NRF52: &str = include_str!("../../../../../socs/nrf52832.toml");
+
+    /// A timer of a soc whose core runs at 16 MHz here.
+    fn timer(soc: &str, name: &str) -> (NrfTimer, ClockRatio) {
+        let ratio = ClockRatio::undivided(Hertz(TIMER_HZ as u32));
+        let soc = Soc::from_toml(soc).expect("good");
+        let peripheral = soc.peripherals.iter().find(|it| it.name == name).expect("it has one");
+        (NrfTimer::new(peripheral, ratio), ratio)
+    }
 
     #[test]
     fn a_compare_value_that_has_been_passed_is_reached_after_the_full_width() {
-        let ratio = ClockRatio::undivided(Hertz(TIMER_HZ as u32));
-        let mut timer = NrfTimer::new(ratio);
+        let (mut timer, ratio) = timer(NRF52, "TIMER0");
         (timer.prescaler, timer.shorts, timer.compare[0]) = (0, 1, 10_000);
         timer.interrupts = 1 << COMPARE;
         timer.configure(0, ratio);
@@ -378,8 +450,7 @@ mod tests {
 
     #[test]
     fn a_counter_of_events_compares_for_equality() {
-        let ratio = ClockRatio::undivided(Hertz(TIMER_HZ as u32));
-        let mut timer = NrfTimer::new(ratio);
+        let (mut timer, ratio) = timer(NRF52, "TIMER0");
         // COUNTER, 8 bits, cleared at 3; compare register 1 is 2.
         (timer.mode, timer.bit_mode, timer.shorts) = (1, 1, 1);
         (timer.compare[0], timer.compare[1]) = (3, 2);
@@ -390,6 +461,8 @@ mod tests {
             timer.task(0x08, 0);
             (timer.counter.value(0), timer.events.read(0x140), timer.events.read(0x144))
         };
+        assert_eq!(count(&mut timer), (0, 0, 0), "it is not started");
+        timer.task(0x00, 0);
         let all = [(); 4].map(|()| count(&mut timer));
         assert_eq!(all, [(1, 0, 0), (2, 0, 1), (0, 1, 0), (1, 0, 0)]);
         timer.compare[0] = 1;
@@ -397,5 +470,42 @@ mod tests {
         timer.configure(0, ratio);
         let all = [(); 3].map(|()| count(&mut timer));
         assert_eq!(all, [(255, 0, 0), (0, 0, 0), (0, 1, 0)]);
+        // Compare register 1 stops it, until it is started again.
+        timer.shorts |= 1 << 9;
+        timer.compare[0] = 3;
+        timer.configure(0, ratio);
+        let all = [(); 3].map(|()| count(&mut timer));
+        assert_eq!(all, [(1, 0, 0), (2, 0, 1), (2, 0, 0)]);
+        timer.task(0x00, 0);
+        assert_eq!(count(&mut timer), (0, 1, 0));
+        timer.task(0x04, 0);
+        assert_eq!(count(&mut timer), (0, 0, 0));
+    }
+
+    /// PS, TIMER, CC: no more bits are compared than BITMODE selects.
+    #[test]
+    fn compare_registers_are_as_wide_as_the_counter() {
+        for (bit_mode, clears, at) in
+            [(0, 0, 0x2345), (1, 0, 0x45), (2, 0, 0x1_2345), (0, 1, 0x2345)]
+        {
+            let (mut timer, ratio) = timer(NRF52, "TIMER0");
+            (timer.prescaler, timer.bit_mode, timer.shorts) = (0, bit_mode, clears);
+            (timer.compare[0], timer.interrupts) = (0x1_2345, 1 << COMPARE);
+            timer.configure(0, ratio);
+            timer.task(0x00, 0);
+            assert_eq!(timer.due(ratio), Some(at), "{bit_mode} {clears}");
+        }
+    }
+
+    /// nRF51822 PS v3.1, "Timer/counters": TIMER0 counts up to 32 bits, TIMER1 and TIMER2 up to 16.
+    #[test]
+    fn a_narrow_counter_wraps_whatever_width_is_selected() {
+        for (name, seen) in [("TIMER0", 0x1_0005), ("TIMER1", 5), ("TIMER2", 5)] {
+            let (mut timer, ratio) = timer(NRF51, name);
+            (timer.prescaler, timer.bit_mode) = (0, 3);
+            timer.configure(0, ratio);
+            timer.task(0x00, 0);
+            assert_eq!(timer.counter.value(0x1_0005), seen, "{name}");
+        }
     }
 }

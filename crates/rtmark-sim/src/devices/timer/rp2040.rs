@@ -127,6 +127,11 @@ impl DeviceModel for Rp2040Timer {
         Some(())
     }
 
+    /// ARMED and INTR.
+    fn clears_by_ones(&self, offset: u32) -> bool {
+        matches!(self.chip.offset(offset), Some(0x20 | 0x34))
+    }
+
     /// Returns the interrupts of the four alarms.
     fn outputs(&self, _: u64) -> u32 {
         self.raw & self.enabled | self.forced

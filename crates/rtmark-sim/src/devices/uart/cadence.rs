@@ -6,7 +6,9 @@ use crate::devices::{DeviceModel, Env};
 
 /// Channel status: the receive and transmit FIFOs are empty.
 const EMPTY: u32 = 1 << 1 | 1 << 3;
+/// Control: the transmitter is on, and off; the latter prevails.
 const TRANSMITS: u32 = 1 << 4;
+const TRANSMITS_NOT: u32 = 1 << 5;
 /// The number of registers that keep what is written: up to the flow delay.
 const KEPT: usize = 19;
 
@@ -19,8 +21,12 @@ pub struct Cadence {
 impl Default for Cadence {
     fn default() -> Self {
         let mut registers = [0; KEPT];
-        // The reset value: transmitter and receiver off.
-        registers[0] = 0x128;
+        // The reset values: transmitter and receiver off; baud rate generator and divider; trigger levels.
+        for (offset, value) in
+            [(0x00, 0x128), (0x18, 0x28B), (0x20, 0x20), (0x34, 0xF), (0x44, 0x20)]
+        {
+            registers[offset / 4] = value;
+        }
         Self { registers, mask: 0 }
     }
 }
@@ -42,7 +48,7 @@ impl DeviceModel for Cadence {
             0x0C => self.mask &= !value,
             0x14 | 0x2C => {}
             0x30 => {
-                if self.registers[0] & TRANSMITS != 0 {
+                if self.registers[0] & (TRANSMITS | TRANSMITS_NOT) == TRANSMITS {
                     env.console.push(value as u8);
                 }
             }
@@ -55,5 +61,26 @@ impl DeviceModel for Cadence {
 
     fn outputs(&self, _: u64) -> u32 {
         u32::from(self.mask & EMPTY != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Machine, Soc};
+
+    /// UG1087, module UART: the reset values, and Control, whose TXDIS prevails.
+    #[test]
+    fn it_begins_switched_off_with_its_reset_values() {
+        let registers = Cadence::default().registers;
+        let found = [0x00, 0x18, 0x20, 0x34, 0x44].map(|offset| registers[offset / 4]);
+        assert_eq!(found, [0x128, 0x28B, 0x20, 0x0F, 0x20]);
+        let soc = Soc::from_toml(include_str!("../../../../../socs/zynqmp-r5.toml"));
+        let mut machine = Machine::new(&soc.expect("good"));
+        for (control, byte) in [(0x128, b'a'), (0x138, b'b'), (0x118, b'c'), (0x010, b'd')] {
+            machine.store_word(0xFF00_0000, control).expect("a register");
+            machine.store_word(0xFF00_0030, byte.into()).expect("a register");
+        }
+        assert_eq!(machine.take_console(), b"cd");
     }
 }

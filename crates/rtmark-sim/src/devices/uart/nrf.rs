@@ -9,6 +9,7 @@ use crate::devices::nrf::Events;
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
 use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes, Signals};
+use crate::soc::Peripheral;
 
 /// Events by their bits in INTEN.
 const RX_READY: u32 = 1 << 2;
@@ -38,8 +39,11 @@ const ENABLE_DMA: u32 = 8;
 const BAUD_UNIT: u64 = 16_000_000;
 /// 250 000 baud.
 const BAUD_AT_RESET: u32 = 0x0400_0000;
-/// CONFIG.PARITY.
+/// CONFIG.PARITY and CONFIG.STOP: two stop bits.
 const PARITY: u32 = 0xE;
+const STOP: u32 = 1 << 4;
+/// The width of MAXCNT where it has the most bits.
+const DMA_BITS: u8 = 16;
 /// Frames for which UARTE continues to receive after STOPRX (PS, 6.34.3).
 const FRAMES_TO_STOP: u64 = 4;
 
@@ -93,6 +97,8 @@ pub struct NrfUarte {
     pins: [u32; 4],
     baud: u32,
     kind: Kind,
+    /// The width of MAXCNT. With less than all bits, CONFIG has no STOP.
+    dma_bits: u8,
     /// PTR, MAXCNT and AMOUNT of RXD and of TXD.
     buffers: [[u32; 3]; 2],
     configuration: u32,
@@ -119,6 +125,7 @@ impl Default for NrfUarte {
             pins: [u32::MAX; 4],
             baud: BAUD_AT_RESET,
             kind: Kind::WithDma,
+            dma_bits: DMA_BITS,
             buffers: [[0; 3]; 2],
             configuration: 0,
             receives: false,
@@ -134,9 +141,13 @@ impl Default for NrfUarte {
 }
 
 impl NrfUarte {
+    pub fn new(peripheral: &Peripheral) -> Self {
+        Self { dma_bits: peripheral.dma_bits.unwrap_or(DMA_BITS), ..Self::default() }
+    }
+
     /// Creates a UART without UARTE.
     pub fn without_dma() -> Self {
-        Self { kind: Kind::Plain, ..Self::default() }
+        Self { kind: Kind::Plain, dma_bits: 0, ..Self::default() }
     }
 
     /// Returns whether there is a register at an offset; the buffer registers belong to UARTE.
@@ -144,8 +155,19 @@ impl NrfUarte {
         self.kind == Kind::WithDma || !matches!(offset, 0x534..=0x54C)
     }
 
+    /// Returns the implemented bits of MAXCNT.
+    const fn counts(&self) -> u32 {
+        (1 << self.dma_bits) - 1
+    }
+
+    /// Returns the implemented bits of CONFIG.
+    const fn configurable(&self) -> u32 {
+        if self.dma_bits < DMA_BITS { PARITY | 1 } else { STOP | PARITY | 1 }
+    }
+
     fn frame(&self, ratio: ClockRatio) -> u64 {
-        let bits = 10 + u64::from(self.configuration & PARITY != 0);
+        let [parity, stop] = [PARITY, STOP].map(|field| self.configuration & field != 0);
+        let bits = 10 + u64::from(parity) + u64::from(stop);
         // Whole periods of 16 MHz a bit: the actual rates that the manual lists are those.
         let periods = (1 << 32) / u64::from(self.baud).max(1);
         bits * periods.max(1) * u64::from(ratio.core.0) / BAUD_UNIT
@@ -357,10 +379,10 @@ impl DeviceModel for NrfUarte {
             0x51C if !self.has_dma() => self.send(value as u8, env),
             0x524 => self.baud = value,
             0x534 => self.buffers[0][0] = value,
-            0x538 => self.buffers[0][1] = value & 0xFFFF,
+            0x538 => self.buffers[0][1] = value & self.counts(),
             0x544 => self.buffers[1][0] = value,
-            0x548 => self.buffers[1][1] = value & 0xFFFF,
-            0x56C => self.configuration = value,
+            0x548 => self.buffers[1][1] = value & self.counts(),
+            0x56C => self.configuration = value & self.configurable(),
             _ => return None,
         }
         Some(())
@@ -430,6 +452,17 @@ mod tests {
             let uart = NrfUarte { baud, ..NrfUarte::default() };
             let frame = uart.frame(ClockRatio::undivided(Hertz(16_000_000)));
             assert_eq!((160_000_000 + frame / 2) / frame, rate, "{baud:#x}");
+        }
+    }
+
+    #[test]
+    fn parity_and_a_second_stop_bit_take_one_bits_time_each() {
+        for (configuration, bits) in
+            [(0, 10), (1, 10), (PARITY, 11), (STOP, 11), (STOP | PARITY, 12)]
+        {
+            let uart = NrfUarte { baud: 0x1000_0000, configuration, ..NrfUarte::default() };
+            let frame = uart.frame(ClockRatio::undivided(Hertz(16_000_000)));
+            assert_eq!(frame, 16 * bits, "{configuration:#x}");
         }
     }
 }

@@ -180,6 +180,11 @@ impl DeviceModel for Pl011 {
         Some(())
     }
 
+    /// UARTECR and UARTICR.
+    fn clears_by_ones(&self, offset: u32) -> bool {
+        matches!(offset, 0x004 | 0x044)
+    }
+
     fn outputs(&self, _: u64) -> u32 {
         u32::from(self.raw & self.mask != 0)
     }

@@ -19,9 +19,11 @@ macro_rules! machine {
     };
 }
 
+mod chips;
 mod nrf;
 mod nrf_clock;
 mod nrf_rtc;
+mod nrf_variants;
 mod pins;
 mod uarts;
 

@@ -8,7 +8,9 @@ pub(super) fn check_options(
     peripheral: &Peripheral,
     path: impl Fn(&'static str) -> [KeyStep; 3],
 ) -> Checked {
-    use PeripheralKind::{Pl011, Registers, Stm32Lpuart, Stm32Timer, Stm32UsartV2};
+    use PeripheralKind::{
+        NrfTimer, NrfUarte, Pl011, Registers, Stm32Lpuart, Stm32Timer, Stm32UsartV2,
+    };
     let Peripheral { name, kind, .. } = peripheral;
     let outputs = kind.outputs();
     if peripheral.irq.len() > outputs {
@@ -20,12 +22,25 @@ pub(super) fn check_options(
         let message = format!("peripheral {name}: {} in irq: {has}", peripheral.irq.len());
         return refuse(&path("irq"), message);
     }
-    let wrong = if peripheral.counter_bits.is_some() && *kind != Stm32Timer {
-        ("counter_bits", "counter_bits is for kind = \"stm32-timer\"".to_owned())
+    let counts = kind.channel_counts();
+    let wrong = if peripheral.counter_bits.is_some() && !matches!(kind, Stm32Timer | NrfTimer) {
+        ("counter_bits", "counter_bits is for kind = \"stm32-timer\" and \"nrf-timer\"".to_owned())
     } else if !matches!(peripheral.counter_bits, None | Some(16 | 24 | 32)) {
         ("counter_bits", "counter_bits is 16, 24 or 32".to_owned())
     } else if peripheral.repetition_counter.is_some() && *kind != Stm32Timer {
         ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
+    } else if let Some(channels) = peripheral.channels
+        && !counts.contains(&channels)
+    {
+        let message = match counts {
+            [few, many] => format!("channels = {channels}: its kind has {few} or {many}"),
+            _ => "channels is for nrf-timer, nrf-rtc, nrf-gpiote and nrf-ppi".to_owned(),
+        };
+        ("channels", message)
+    } else if peripheral.dma_bits.is_some() && *kind != NrfUarte {
+        ("dma_bits", "dma_bits is for kind = \"nrf-uarte\"".to_owned())
+    } else if !matches!(peripheral.dma_bits, None | Some(8 | 16)) {
+        ("dma_bits", "dma_bits is 8 or 16".to_owned())
     } else if peripheral.fifo.is_some() && !matches!(kind, Pl011 | Stm32UsartV2 | Stm32Lpuart) {
         let message = "fifo is for kind = \"pl011\", \"stm32-usart-v2\" or \"stm32-lpuart\"";
         ("fifo", message.to_owned())

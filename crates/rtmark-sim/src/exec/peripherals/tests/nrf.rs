@@ -28,6 +28,12 @@ impl Rig {
         self.write(ENABLE_SET, 1 << channel);
     }
 
+    /// Starts a timer that counts events.
+    fn start_counter(&mut self, timer: u32) {
+        self.write(timer + 0x504, 2);
+        self.write(timer + START, 1);
+    }
+
     /// Starts a timer that counts 16 MHz in 32 bits.
     fn start_timer(&mut self, timer: u32) {
         self.write(timer + 0x508, 3);
@@ -94,7 +100,7 @@ fn ps_6_16_an_event_reaches_its_tasks_one_period_of_16_mhz_later() {
 fn ps_6_1_an_event_propagates_even_if_its_register_is_already_set() {
     let mut nrf = machine!("nrf52840");
     nrf.connect(0, TRIGGERED, TIMERS[0] + COUNT);
-    nrf.write(TIMERS[0] + 0x504, 2);
+    nrf.start_counter(TIMERS[0]);
     for turn in 0..3 {
         nrf.write(EGU, 1);
         nrf.until(10 * (turn + 1));
@@ -114,7 +120,7 @@ fn ps_6_16_events_propagate_through_chained_channels_to_one_task() {
     // Two channels that trigger one task in the same cycle trigger it once.
     nrf.connect(4, TRIGGERED, TIMERS[1] + COUNT);
     nrf.connect(5, TRIGGERED, TIMERS[1] + COUNT);
-    nrf.write(TIMERS[1] + 0x504, 2);
+    nrf.start_counter(TIMERS[1]);
     nrf.start_timer(TIMERS[0]);
     nrf.write(EGU, 1);
     let copy = nrf.0.clone();
@@ -246,7 +252,7 @@ fn ps_6_34_2_txdrdy_is_raised_after_each_byte_and_stoptx_ends_a_transfer_early()
     let mut nrf = machine!("nrf52840");
     nrf.enable_uarte();
     nrf.connect(0, UARTE + 0x11C, TIMERS[0] + COUNT);
-    nrf.write(TIMERS[0] + 0x504, 2);
+    nrf.start_counter(TIMERS[0]);
     nrf.send(b"hello");
     nrf.until(3 * FRAME + 10);
     nrf.write(TIMERS[0] + CAPTURE, 1);
@@ -335,7 +341,7 @@ fn a_buffered_driver_counts_bytes_and_chains_buffers_by_channels() {
     let mut nrf = machine!("nrf52840");
     nrf.0.connect_uart(None, b"0123456").expect("it has one");
     nrf.enable_uarte();
-    nrf.write(TIMERS[1] + 0x504, 2);
+    nrf.start_counter(TIMERS[1]);
     nrf.connect(0, UARTE + 0x108, TIMERS[1] + COUNT);
     nrf.connect(1, UARTE + 0x110, UARTE);
     nrf.write(PPI + 0x800, 1 << 1);

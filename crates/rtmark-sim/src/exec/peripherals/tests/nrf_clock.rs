@@ -68,15 +68,48 @@ fn a_started_oscillator_interrupts_if_enabled() {
     }
 }
 
-/// 5.4.3: DONE follows CAL, and CTTO follows CTSTART. 5.3.7: ones clear RESETREAS; GPREGRET keeps its value.
+/// 5.4.3: DONE follows CAL. CTTO follows CTSTART after CTIV quarters of a second, once, and unless CTSTOP comes
+/// first; CTSTARTED and CTSTOPPED follow at once.
 #[test]
-fn calibration_ends_and_registers_of_power_are_kept_or_cleared() {
+fn calibration_ends_and_its_timer_times_out() {
     let mut nrf = machine!("nrf52840");
-    for (task, event) in [(0x010, 0x10C), (0x014, 0x110)] {
-        assert_eq!(nrf.read(CLOCK + event), 0);
-        nrf.write(CLOCK + task, 1);
-        assert_eq!(nrf.read(CLOCK + event), 1, "{task:#x}");
-    }
+    assert_eq!(nrf.read(CLOCK + 0x10C), 0);
+    nrf.write(CLOCK + 0x010, 1);
+    assert_eq!(nrf.read(CLOCK + 0x10C), 1);
+    nrf.write(CLOCK + INTENSET, 1 << 4);
+    nrf.write(CLOCK + 0x538, 2);
+    nrf.until(1_000);
+    nrf.write(CLOCK + 0x014, 1);
+    assert_eq!([0x110, 0x128, 0x12C].map(|at| nrf.read(CLOCK + at)), [0, 1, 0]);
+    nrf.until(32_000_990);
+    assert!(!nrf.pending(0));
+    nrf.until(32_001_010);
+    assert!(nrf.pending(0) && nrf.read(CLOCK + 0x110) == 1, "half a second at 64 MHz");
+    nrf.write(CLOCK + 0x110, 0);
+    nrf.until(100_000_000);
+    assert_eq!(nrf.read(CLOCK + 0x110), 0, "it is to be started again");
+    nrf.write(CLOCK + 0x014, 1);
+    nrf.write(CLOCK + 0x018, 1);
+    nrf.until(200_000_000);
+    assert_eq!([0x110, 0x12C].map(|at| nrf.read(CLOCK + at)), [0, 1]);
+}
+
+/// 5.3.7: ones clear RESETREAS; GPREGRET keeps its value. All RAM is on, and POWERSET and POWERCLR change POWER.
+#[test]
+fn registers_of_power_are_kept_or_cleared() {
+    let mut nrf = machine!("nrf52840");
+    assert_eq!([0x900, 0x980, 0x524].map(|at| nrf.read(CLOCK + at)), [0xFFFF, 0xFFFF, 3]);
+    nrf.write(CLOCK + 0x908, 0x0F);
+    nrf.write(CLOCK + 0x904, 0x01);
+    assert_eq!(
+        [0x900, 0x904, 0x908, 0x910].map(|at| nrf.read(CLOCK + at)),
+        [0xFFF1, 0xFFF1, 0xFFF1, 0xFFFF]
+    );
+    nrf.write(CLOCK + 0x500, 0);
+    assert_eq!(nrf.0.unmodelled().count(), 0);
+    nrf.write(CLOCK + 0x500, 1);
+    let told: Vec<u32> = nrf.0.unmodelled().map(|it| it.address).collect();
+    assert_eq!(told, [CLOCK + 0x500], "System OFF");
     nrf.write(CLOCK + RESETREAS, u32::MAX);
     nrf.write(CLOCK + 0x51C, 0x5A);
     assert_eq!((nrf.read(CLOCK + RESETREAS), nrf.read(CLOCK + 0x51C)), (0, 0x5A));

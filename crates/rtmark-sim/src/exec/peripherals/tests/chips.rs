@@ -1,0 +1,94 @@
+//! Registers of RP2040, RP2350 and LM3S6965 by which firmware recognises the chip, or for which it waits.
+
+use super::*;
+use crate::{Level, PinChange};
+
+/// RP2350 datasheet, the lists of registers of ROSC, CLOCKS, SYSINFO, WATCHDOG and SIO.
+#[test]
+fn rp2350_is_a_chip_whose_oscillators_run() {
+    let mut rp = machine!("rp2350");
+    let [sysinfo, clocks, rosc, watchdog] = [0x4000_0000, 0x4001_0000, 0x400E_8000, 0x400D_8000];
+    assert_eq!((rp.read(sysinfo), rp.read(sysinfo + 8)), (0x2000_4927, 2), "no FPGA");
+    assert_eq!((rp.read(rosc + 0x18), rp.read(rosc + 0x1C)), (8, 0x8000_1000));
+    assert_eq!(rp.read(clocks + 0xA4), 1 << 4, "FC0_STATUS.DONE");
+    rp.write(watchdog, 0x4000_0000);
+    assert_eq!(rp.read(watchdog), 0x4000_0000);
+    rp.write(watchdog, 0x8000_0000);
+    assert_eq!(rp.read(watchdog), 0, "TRIGGER cannot be read");
+    for at in 0..32 {
+        assert_eq!(rp.read(0xD000_0100 + 4 * at), 1 << at, "spinlock {at}");
+    }
+}
+
+/// RP2040 datasheet, appendix A: what ones clear is cleared by a plain write or through the alias that clears. Of
+/// a timer INTR and ARMED, of IO_BANK0 INTR, of a UART UARTICR.
+#[test]
+fn the_alias_that_clears_reaches_what_ones_clear() {
+    for (mut rp, timer, intr, bank, uart, microsecond) in [
+        (machine!("rp2040"), 0x4005_4000, 0x34, 0x4001_40F0, 0x4003_4000, 125),
+        (machine!("rp2350"), 0x400B_0000, 0x3C, 0x4002_8230, 0x4007_0000, 150),
+    ] {
+        let clear = 0x3000;
+        let rise = PinChange { cycle: 100, level: Level::High };
+        rp.write(timer + 0x10, 10);
+        rp.write(timer + 0x14, 10);
+        rp.write(timer + 0x18, 1 << 20);
+        rp.0.drive_pin("GPIO0", &[rise]).expect("it has one");
+        rp.write(uart + 0x30, 0x301);
+        rp.write(uart + 0x24, 1);
+        rp.write(uart, 0);
+        rp.until(20 * microsecond);
+        assert_eq!([rp.read(timer + intr), rp.read(timer + 0x20)], [0b011, 0b100]);
+        rp.write(timer + intr + clear, 0b001);
+        rp.write(timer + 0x20 + clear, 0b100);
+        assert_eq!([rp.read(timer + intr), rp.read(timer + 0x20)], [0b010, 0]);
+        assert_eq!(rp.read(bank) & 0xF, 0b1010);
+        rp.write(bank + clear, 0b1000);
+        assert_eq!(rp.read(bank) & 0xF, 0b0010);
+        assert_eq!(rp.read(uart + 0x3C), 1 << 5, "UARTRIS: sent");
+        rp.write(uart + 0x44 + clear, 1 << 5);
+        assert_eq!(rp.read(uart + 0x3C), 0);
+        // Others are read, changed and written.
+        rp.write(timer + intr + 4, 0b111);
+        rp.write(timer + intr + 4 + clear, 0b010);
+        assert_eq!(rp.read(timer + intr + 4), 0b101);
+        assert_eq!(rp.0.unmodelled().count(), 0);
+    }
+}
+
+/// RP2040 datasheet, DIV_CSR: a written result ends the division; reading the quotient clears DIRTY.
+#[test]
+fn a_written_result_ends_rp2040s_division() {
+    let mut rp = machine!("rp2040");
+    let sio = 0xD000_0000;
+    assert_eq!(rp.read(sio + 0x78), 0b01, "ready");
+    rp.write(sio + 0x60, 100);
+    rp.write(sio + 0x64, 7);
+    assert_eq!(rp.read(sio + 0x78), 0b10, "dirty");
+    rp.write(sio + 0x74, 5);
+    rp.write(sio + 0x70, 6);
+    assert_eq!(rp.read(sio + 0x78), 0b11);
+    assert_eq!([0x74, 0x70, 0x78].map(|at| rp.read(sio + at)), [5, 6, 0b01]);
+}
+
+#[test]
+fn both_files_of_rp2350_describe_the_same_peripherals() {
+    let [arm, riscv] = ["rp2350", "rp2350-riscv"].map(|name| {
+        let path = format!("{}/../../socs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        Soc::from_toml(&std::fs::read_to_string(path).expect("readable")).expect("good")
+    });
+    let mut shared = riscv.peripherals;
+    shared.retain(|peripheral| peripheral.name != "MTIME");
+    for (one, other) in arm.peripherals.iter().zip(&shared) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(arm.peripherals.len(), shared.len());
+}
+
+/// The part's number, LM3S6965-IQC50-A2, and RCC2, which selects the internal oscillator as RCC does.
+#[test]
+fn lm3s6965_is_revision_a2() {
+    let mut lm3s = machine!("lm3s6965");
+    let found = [0x000, 0x004, 0x060, 0x070].map(|at| lm3s.read(0x400F_E000 + at));
+    assert_eq!(found, [0x1001_0002, 0x1073_402E, 0x078E_3AD1, 0x0780_2810]);
+}
