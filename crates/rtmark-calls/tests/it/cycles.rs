@@ -287,6 +287,28 @@ const SHARED: &str = "
         bx lr
 ";
 
+#[test]
+fn a_function_of_which_one_copy_ran_was_called() {
+    let program = Program::assembled(
+        "function start
+            bl mk_f
+            bl mk_g
+            finish
+        function mk_f
+            bx lr
+        function mk_f.isra.0
+            bx lr
+        function mk_g
+            b mk_g
+        function mk_g.isra.0
+            bx lr
+        function mk_h.isra.0
+            bx lr",
+    );
+    let cost = program.cost(CALLS);
+    assert_eq!((cost.never, cost.open), (vec!["mk_h".to_owned()], vec![("mk_g".to_owned(), 1)]));
+}
+
 /// Eight more instructions in one place take eight more cycles of one share.
 #[test]
 fn each_cycle_belongs_to_whoever_spends_it() {

@@ -60,6 +60,7 @@ fn rules_tell_calls_apart_by_arguments_and_results() {
         ("\"r0 != 1\"", vec![second]),
         ("\"r0 < 2\"", vec![first]),
         ("\"r1 > 1\"", vec![second]),
+        ("\"r1 > 2\"", vec![]),
         ("\"r0 & 2 = 2\"", vec![second]),
         ("\"r0 % 2 = 0\"", vec![second]),
         ("\"result = 0\"", vec![first]),
@@ -222,6 +223,23 @@ fn rules_tell_switches_apart_by_the_other_thread() {
     ] {
         let rule = format!("calls = [\"mk_give\"]\nthen = \"switches\"\n{more}");
         assert_eq!(matched(&program, CALLS, &rule), expected, "{more}");
+    }
+}
+
+#[test]
+fn threads_wait_for_the_object_of_their_call() {
+    let second = "movs r0, #1\n        movs r1, #20";
+    let differs = HANDED_OVER.replace(second, "movs r0, #3\n        movs r1, #20");
+    let same = HANDED_OVER.replace("movs r0, #2", "movs r0, #1");
+    assert!(differs != HANDED_OVER && same != HANDED_OVER);
+    for (text, count, expected) in [
+        (&differs, "waiting(mk_take) = 0", 2),
+        (&differs, "waiting(mk_take) = 1", 0),
+        (&same, "waiting(mk_take) = 0", 1),
+        (&same, "waiting(mk_give) = 1", 1),
+    ] {
+        let rule = format!("calls = [\"mk_give\"]\nthen = \"switches\"\nwhen = [\"{count}\"]");
+        assert_eq!(matched(&with_threads(text), CALLS, &rule).len(), expected, "{count}");
     }
 }
 
@@ -389,6 +407,7 @@ fn scenarios_are_ambiguous_if_the_compiler_has_changed_their_functions() {
         ("mk_take.constprop.0", "result = 0", false),
         ("mk_take.isra.0", "waiting(mk_give) = 0", false),
         ("mk_take.isra.0", "within(mk_give) & r0 = 0", false),
+        ("mk_take.isra.0", "within(mk_give) & 1 = 0", true),
         ("mk_take.isra.0", "0 = r0", false),
         ("mk_take.isra.0", "within(mk_give) = 0", true),
         ("mk_take.part.0", "within(mk_give) = 0", false),
