@@ -72,6 +72,7 @@ fn inlined_code_has_its_instructions_cycles() {
 fn inlined_code_may_call() {
     let program = compiled(
         "FUNCTION mk_f(void) { NOPS(9); }
+#line 40 \"app.c\"
         INLINED mk_wrap(void) { NOPS(4); mk_f(); NOPS(4); }
         FUNCTION start(void) { NOPS(1); mk_wrap(); finish(); }",
     );
@@ -80,7 +81,11 @@ fn inlined_code_may_call() {
     assert_eq!(inlined(&cost), [("mk_wrap", "start", 4 + 3 + 4)]);
     let f = called(&cost, "mk_f", Outcome::Returned);
     assert_eq!((f.calls, f.cycles.map(|cycles| cycles.total)), (1, Some(3 + 9 + 2)));
-    assert_eq!(f.sites[0].place.function.as_deref(), Some("start"));
+    let place = &f.sites[0].place;
+    assert_eq!(place.function.as_deref(), Some("start"));
+    let line = place.line.as_ref().expect("debug information");
+    assert!(line.file.ends_with("app.c") && line.line == 41, "{line}");
+    assert_eq!(place.inlined, ["mk_wrap"]);
 }
 
 /// Neither handlers nor sleep are part of the inlined code that they interrupt.
