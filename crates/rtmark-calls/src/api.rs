@@ -173,11 +173,10 @@ impl Api {
     }
 
     /// Returns the symbol of the function that a function of this name would be the wrapper of: the same
-    /// with the prefix that is not shown.
+    /// with the prefix that is not shown; `None` if it has that, as every name has an empty one.
     pub fn wrapped(&self, function: &str) -> Option<String> {
         let prefix = self.strip.as_str();
-        let is_plain = !prefix.is_empty() && !function.starts_with(prefix);
-        is_plain.then(|| format!("{prefix}{function}"))
+        (!function.starts_with(prefix)).then(|| format!("{prefix}{function}"))
     }
 
     /// Returns a function's name as applications write it.
@@ -270,6 +269,7 @@ mod tests {
         assert!(is_specialised("xQueueGenericSend.constprop.0.isra.0"));
         assert!(is_specialised("xQueueGenericSend.lto_priv.0.isra.0"));
         assert!(!is_specialised("xQueueGenericSend.lto_priv.0") && !is_specialised("a.b"));
+        assert_eq!(base_name("a.b"), "a.b");
     }
 
     #[test]

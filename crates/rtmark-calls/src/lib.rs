@@ -22,6 +22,7 @@ mod condition;
 mod cost;
 mod inlined;
 mod matcher;
+mod open;
 mod recorder;
 mod rules;
 mod wrappers;

@@ -16,6 +16,7 @@ use crate::api::{Api, Kind};
 use crate::cost::{CalledFunction, Cycles, KernelCost, Origin, Outcome, Shares, Site};
 use crate::inlined::Inlined;
 use crate::matcher::{Continuation, End, RuleMatcher, Timed, WaitingCall};
+use crate::open::{Beginning, OpenCall, ReturnedCall};
 use crate::wrappers::Wrappers;
 
 /// The exceptions through which kernels switch and are called, and that of the tick.
@@ -38,44 +39,6 @@ struct Class {
     owner: Owner,
     /// Whether it is an API function called from outside the kernel.
     is_call: bool,
-}
-
-/// A call that has not returned.
-#[derive(Clone, Debug)]
-struct OpenCall {
-    node: Node,
-    from: Origin,
-    /// The calling instruction.
-    site: u32,
-    began: u64,
-    return_address: u32,
-    sp: u32,
-    /// The number of the stack on which it was made.
-    stack: Option<u64>,
-    /// Whether another stack has run in thread mode since.
-    left: bool,
-    /// When another thread's own code began, and which thread.
-    switched: Option<(u64, Continuation)>,
-    /// The handlers that interrupted it: of the tick, and others.
-    ticks: u64,
-    interrupts: u64,
-    arguments: [u32; 4],
-    /// The rules of scenarios that it may match.
-    rules: Vec<usize>,
-}
-
-impl OpenCall {
-    const fn is_disturbed(&self) -> bool {
-        self.ticks + self.interrupts > 0
-    }
-}
-
-/// A thread's call that has just returned.
-#[derive(Clone, Copy, Debug)]
-struct ReturnedCall {
-    at: u64,
-    function: u32,
-    arguments: [u32; 4],
 }
 
 /// The finished calls of a function.
@@ -101,6 +64,8 @@ pub struct CallRecorder<'a, 'elf> {
     /// By node.
     classes: Vec<Class>,
     open: Vec<OpenCall>,
+    /// By stack, functions that an exception has kept from beginning.
+    held: HashMap<Option<u64>, Beginning>,
     /// The number of open calls that return to an address.
     returns: HashMap<u32, u32>,
     ended: BTreeMap<(u32, Origin, Outcome), FinishedCalls>,
@@ -176,6 +141,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             wrappers,
             classes: Vec::new(),
             open: Vec::new(),
+            held: HashMap::new(),
             returns: HashMap::new(),
             ended: BTreeMap::new(),
             unreturned: BTreeMap::new(),
@@ -358,7 +324,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
-    fn begin(&mut self, machine: &Machine, node: Node, now: u64) {
+    fn begin(&mut self, machine: &Machine, node: Node, now: u64, beginning: Option<Beginning>) {
         let link = machine.register(Register::Link);
         let sp = machine.register(Register::Sp);
         // What a handler returns through is not an address, and a first instruction that continues
@@ -383,8 +349,11 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let in_handler = machine.exception() != 0;
         let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::Argument(number)));
         let rules = if in_handler { Vec::new() } else { self.rules(machine, node, arguments) };
-        let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
-        let site = self.wrappers.outer_site(site, self.calls.stack_number());
+        // A thread may begin with it.
+        let thread = Beginning::of((return_address.wrapping_sub(4), now));
+        let Beginning { site, began, ticks, interrupts } = beginning.unwrap_or(thread);
+        let stack = self.calls.stack_number();
+        let site = self.wrappers.outer_site(site, stack);
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(OpenCall {
             node,
@@ -393,11 +362,11 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             began,
             return_address,
             sp,
-            stack: self.calls.stack_number(),
+            stack,
             left: false,
             switched: None,
-            ticks: 0,
-            interrupts: 0,
+            ticks,
+            interrupts,
             arguments,
             rules,
         });
@@ -406,8 +375,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     /// Returns the scenarios whose span a thread's call that begins may have.
     fn rules(&mut self, machine: &Machine, node: Node, arguments: [u32; 4]) -> Vec<usize> {
         let stack = self.calls.stack_number();
-        let is_other =
-            |open: &&OpenCall| open.from == Origin::Thread && open.left && open.stack != stack;
+        let is_other = |open: &&OpenCall| open.from == Origin::Thread && open.stack != stack;
         let other = |open: &OpenCall| WaitingCall {
             symbol: self.calls.name(open.node),
             object: open.arguments[0],
@@ -515,6 +483,11 @@ impl Observer for CallRecorder<'_, '_> {
             self.end(machine, pc, sp, now);
         }
         if let Some(node) = self.calls.innermost() {
+            let stack = self.calls.stack_number();
+            let beginning = match self.newest {
+                Some(newest) => Some(Beginning::of(newest)),
+                None => self.held.remove(&stack),
+            };
             let class = self.class(node);
             let owner = self.owner_at(pc, class);
             self.count(now, owner);
@@ -526,9 +499,9 @@ impl Observer for CallRecorder<'_, '_> {
             // This includes calls from inlined code: a wrapper, such as those of Zephyr's system calls,
             // is nothing more than the call.
             if class.is_call && pc != self.next && self.entries.contains(&pc) {
-                self.begin(machine, node, now);
-            } else if let Some((site, _)) = self.newest {
-                self.wrappers.called(pc, self.calls.stack_number(), site);
+                self.begin(machine, node, now, beginning);
+            } else if let Some(Beginning { site, .. }) = beginning {
+                self.wrappers.called(pc, stack, site);
             }
         }
         ControlFlow::Continue(())
@@ -548,6 +521,16 @@ impl Observer for CallRecorder<'_, '_> {
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
+        let function = machine.interrupted().pc;
+        if let Some(newest) = self.newest.filter(|_| function != self.next) {
+            self.held.insert(self.calls.stack_number(), Beginning::of(newest));
+        }
+        for held in self.held.values_mut() {
+            match exception {
+                SYSTICK => held.ticks += 1,
+                _ => held.interrupts += 1,
+            }
+        }
         self.calls.entered(machine, exception);
         let kernels = matches!(exception, SVCALL | PENDSV);
         if !kernels {

@@ -1,0 +1,60 @@
+//! Calls that have begun.
+
+use rtmark_observe::Node;
+
+use crate::cost::Origin;
+use crate::matcher::Continuation;
+
+/// A call that has not returned.
+#[derive(Clone, Debug)]
+pub struct OpenCall {
+    pub node: Node,
+    pub from: Origin,
+    /// The calling instruction.
+    pub site: u32,
+    pub began: u64,
+    pub return_address: u32,
+    pub sp: u32,
+    /// The number of the stack on which it was made.
+    pub stack: Option<u64>,
+    /// Whether another stack has run in thread mode since.
+    pub left: bool,
+    /// When another thread's own code began, and which thread.
+    pub switched: Option<(u64, Continuation)>,
+    /// The handlers that interrupted it: of the tick, and others.
+    pub ticks: u64,
+    pub interrupts: u64,
+    pub arguments: [u32; 4],
+    /// The rules of scenarios that it may match.
+    pub rules: Vec<usize>,
+}
+
+impl OpenCall {
+    pub const fn is_disturbed(&self) -> bool {
+        self.ticks + self.interrupts > 0
+    }
+}
+
+/// The instruction that has led to a function, and the exceptions that came between the two.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning {
+    pub site: u32,
+    pub began: u64,
+    pub ticks: u64,
+    /// All other exceptions, also the kernel's own: the call has not raised them.
+    pub interrupts: u64,
+}
+
+impl Beginning {
+    pub const fn of((site, began): (u32, u64)) -> Self {
+        Self { site, began, ticks: 0, interrupts: 0 }
+    }
+}
+
+/// A thread's call that has just returned.
+#[derive(Clone, Copy, Debug)]
+pub struct ReturnedCall {
+    pub at: u64,
+    pub function: u32,
+    pub arguments: [u32; 4],
+}

@@ -1,0 +1,10 @@
+//! Judges what is recorded of calls by programs whose calls are known.
+
+mod cycles;
+mod handlers;
+mod inlined;
+mod names;
+mod program;
+mod rules;
+mod threads;
+mod wrappers;

@@ -1,0 +1,278 @@
+//! Calls that let other threads run.
+
+use rtmark_calls::{CalledFunction, Cycles, Outcome};
+
+use crate::program::{CALLS, Program, called};
+
+/// A kernel of two threads, `first` and `second`: PendSV lets the other one run. Only r0 to r3 and r12 are kept.
+pub const THREADS: &str = "
+    .equ OTHER, 0x20000000
+    .equ FIRST_STACK, 0x20001000
+    .equ SECOND_STACK, 0x20001800
+    function start
+        store ISER, 1
+        bl begin_second
+        ldr r0, =FIRST_STACK
+        msr psp, r0
+        movs r0, #2
+        msr control, r0
+        isb
+        b first
+    function begin_second
+        ldr r0, =SECOND_STACK - 32
+        ldr r1, =second
+        str r1, [r0, #24]
+        ldr r1, =1 << 24
+        str r1, [r0, #28]
+        ldr r1, =OTHER
+        str r0, [r1]
+        bx lr
+    function pendsv
+        mrs r0, psp
+        ldr r1, =OTHER
+        ldr r2, [r1]
+        str r0, [r1]
+        msr psp, r2
+        bx lr
+    function mk_yield
+        store ICSR, ICSR_PENDSV
+        nop
+        nop
+        bx lr
+    function mki_yield
+        store ICSR, ICSR_PENDSV
+        nop
+        nop
+        bx lr
+    @ Lets the other thread run wherever this one is.
+    function irq0
+        store ICSR, ICSR_PENDSV
+        bx lr
+";
+
+/// The same, whose functions have roles.
+pub const ROLES: &str =
+    "name = \"k\"\ncalls = [\"mk_*\"]\ninternal = [\"mki_*\"]\nidle = [\"mkw_*\"]\n";
+
+pub fn with_threads(text: &str) -> Program {
+    Program::assembled(&[THREADS, text].concat())
+}
+
+/// Returns the summary of calls that began and ended in these cycles.
+fn summary(spans: &[(u64, u64)]) -> Cycles {
+    let mut cycles: Vec<u64> = spans.iter().map(|(from, to)| to - from).collect();
+    cycles.sort_unstable();
+    let last = cycles.len() - 1;
+    let total = cycles.iter().sum();
+    Cycles { min: cycles[0], median: cycles[last / 2], max: cycles[last], total }
+}
+
+fn counts(called: &CalledFunction) -> (u64, u64) {
+    (called.calls, called.hit)
+}
+
+#[test]
+fn a_switch_lasts_until_the_other_threads_first_instruction() {
+    let program = with_threads(
+        "function first
+            bl mk_yield
+            nop
+            bl mk_yield
+            finish
+        function second
+            bl mk_yield
+            nop
+            bl mk_yield",
+    );
+    let at = |function: &str, offset| program.begins(program.address(function) + offset)[0];
+    let cost = program.cost(CALLS);
+    let yielded = called(&cost, "mk_yield", Outcome::Switched);
+    let spans = [
+        (at("first", 0), at("second", 0)),
+        (at("second", 0), at("first", 4)),
+        (at("first", 6), at("second", 4)),
+        // It never returns.
+        (at("second", 6), at("first", 10)),
+    ];
+    assert_eq!((counts(yielded), yielded.cycles), ((4, 0), Some(summary(&spans))));
+    assert_eq!((cost.called.len(), cost.open.len(), cost.never.len()), (1, 0, 0));
+}
+
+#[test]
+fn threads_may_be_in_the_same_call() {
+    let program = with_threads(
+        "function first
+            movs r4, #5
+            b body
+        function second
+            b body
+        function body
+        1:  bl mk_yield
+            subs r4, #1
+            bne 1b
+            finish",
+    );
+    let cost = program.cost(CALLS);
+    let yielded = called(&cost, "mk_yield", Outcome::Switched);
+    let body = program.address("body");
+    let (begins, goes_on) = (program.begins(body), program.begins(body + 4));
+    let second = program.begins(program.address("second"));
+    let ends = second.into_iter().chain(goes_on);
+    let spans: Vec<_> = begins.into_iter().zip(ends).collect();
+    assert_eq!((counts(yielded), yielded.cycles), ((6, 0), Some(summary(&spans))));
+    assert!(cost.open.is_empty(), "{:?}", cost.open);
+}
+
+#[test]
+fn a_threads_call_is_not_hit_while_another_one_runs() {
+    let program = with_threads(
+        "function first
+            bl mk_yield
+            finish
+        function second
+            store ICSR, ICSR_SYSTICK
+            nop
+            nop
+            bl mk_yield
+        function systick
+            bx lr",
+    );
+    let yielded = program.cost(CALLS);
+    assert_eq!(counts(called(&yielded, "mk_yield", Outcome::Switched)), (2, 0));
+}
+
+#[test]
+fn a_switch_that_an_interrupt_brought_about_is_hit() {
+    let program = with_threads(
+        "function first
+            bl mk_f
+            finish
+        function mk_f
+            store ISPR, 1
+            nop
+            nop
+            bx lr
+        function second
+            bl mk_yield",
+    );
+    let cost = program.cost(CALLS);
+    let f = called(&cost, "mk_f", Outcome::Switched);
+    assert_eq!((counts(f), f.cycles, f.longest_began), ((1, 1), None, None));
+    assert_eq!(counts(called(&cost, "mk_yield", Outcome::Switched)), (1, 0));
+}
+
+/// Hit or not, a call that the run's end leaves is one of those that switched.
+#[test]
+fn a_call_left_by_the_runs_end_counts_if_it_switched() {
+    let program = with_threads(
+        "function first
+            bl mk_f
+        function second
+            finish
+        function mk_f
+            store ISPR, 1
+            nop
+            nop
+            bx lr",
+    );
+    let cost = program.cost(CALLS);
+    let f = called(&cost, "mk_f", Outcome::Switched);
+    assert_eq!((counts(f), f.cycles), ((1, 1), None));
+    assert!(cost.open.is_empty(), "{:?}", cost.open);
+}
+
+#[test]
+fn a_call_during_which_only_the_kernels_own_thread_ran_returned() {
+    let program = with_threads(
+        "function first
+            bl mk_yield
+            finish
+        function second
+            b mki_worker
+        function mk_unused
+            bx lr
+        function mki_worker
+            nop
+            bl mki_yield",
+    );
+    let own = ROLES.replace("mki_*\"", "mki_*\", \"second\"");
+    let cost = program.cost(&own);
+    let yielded = called(&cost, "mk_yield", Outcome::Returned);
+    assert_eq!((counts(yielded), yielded.cycles), ((1, 1), None));
+    assert_eq!((cost.called.len(), cost.never), (1, vec!["mk_unused".to_owned()]));
+}
+
+#[test]
+fn the_idle_thread_ends_a_switch() {
+    let program = with_threads(
+        "function first
+            bl mk_yield
+            finish
+        function second
+            nop
+            bl mki_yield",
+    );
+    let cost = program.cost(&ROLES.replace("mkw_*", "second"));
+    let yielded = called(&cost, "mk_yield", Outcome::Switched);
+    let begins = |function: &str| program.begins(program.address(function))[0];
+    let spans = [(begins("first"), begins("second"))];
+    assert_eq!((counts(yielded), yielded.cycles), ((1, 0), Some(summary(&spans))));
+}
+
+/// A function that waits in a loop to its own beginning has been called once.
+#[test]
+fn a_call_that_begins_anew_after_a_switch_is_the_same() {
+    let program = with_threads(
+        "function first
+            movs r4, #2
+            bl mk_wait
+            finish
+        function mk_wait
+            store ICSR, ICSR_PENDSV
+            nop
+            nop
+            subs r4, #1
+            bne mk_wait
+            bx lr
+        function second
+        1:  bl mk_yield
+            b 1b",
+    );
+    let cost = program.cost(CALLS);
+    let waited = called(&cost, "mk_wait", Outcome::Switched);
+    let first = program.begins(program.address("first") + 2)[0];
+    let spans = [(first, program.begins(program.address("second"))[0])];
+    assert_eq!((counts(waited), waited.cycles), ((1, 0), Some(summary(&spans))));
+}
+
+/// The next thread on the stack of one that has ended makes a call of its own, from the same place.
+#[test]
+fn a_thread_that_ended_leaves_its_call_behind() {
+    let program = with_threads(
+        "function first
+            bl mk_yield
+            bl begin_second
+            bl mk_yield
+            finish
+        function second
+            bl leave
+        function leave
+            nop
+            b mk_exit
+        function after
+            nop
+        function mk_exit
+            store ICSR, ICSR_PENDSV
+            nop
+            nop
+            b .",
+    );
+    let cost = program.cost(CALLS);
+    let [first, leave] = ["first", "leave"].map(|function| program.address(function));
+    let (left, back) = (program.begins(leave + 2), [first + 4, first + 12]);
+    let spans = [0, 1].map(|at| (left[at], program.begins(back[at])[0]));
+    let exited = called(&cost, "mk_exit", Outcome::Switched);
+    assert_eq!((counts(exited), exited.cycles), ((2, 0), Some(summary(&spans))));
+    assert_eq!(counts(called(&cost, "mk_yield", Outcome::Switched)), (2, 0));
+    assert!(cost.open.is_empty(), "{:?}", cost.open);
+}
