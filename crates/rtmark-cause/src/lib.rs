@@ -210,15 +210,15 @@ impl KeptImages {
             .rows
             .iter()
             .filter(suspect)
-            .take(FUNCTIONS)
-            .map(|row| {
-                let first = row.function.as_ref().or(row.functions_a.first());
-                let name = first.cloned().unwrap_or_else(|| row.role.to_string());
-                match executed(row) {
+            .filter_map(|row| {
+                // What grew executes something in the later build.
+                let name = row.function.as_ref().or(row.functions_a.first())?;
+                Some(match executed(row) {
                     0 => format!("{name} ({:+})", row.difference()),
                     more => format!("{name} ({:+}, {more:+} instructions)", row.difference()),
-                }
+                })
             })
+            .take(FUNCTIONS)
             .collect();
         (!named.is_empty()).then(|| named.join(", "))
     }

@@ -127,7 +127,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         let pc = machine.register(Register::Pc);
         let at = self.starts.partition_point(|&start| start <= pc);
         let function = at.checked_sub(1).map_or(0, |at| self.starts[at]);
-        let end = self.starts.get(at).copied().unwrap_or(pc + 2);
+        let end = self.starts.get(at).copied().unwrap_or(u32::MAX);
         // Back in the calling function.
         let back = |run: &Run| function != run.function && function == run.caller;
         self.level.run.take_if(|run| back(run));
@@ -158,7 +158,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
             Function::Plain => None,
             // Only by a call, and only by the one that calls tasks.
             Function::Task(task) => match self.calling {
-                PollPath::From { caller, .. } if self.level.run.is_none() => {
+                PollPath::From { caller, .. } => {
                     let last = self.symbols.name_at(self.level.last);
                     let called = function != self.level.last
                         && last.is_some_and(|at| at.symbol.starts_with(caller));
@@ -243,5 +243,7 @@ mod tests {
         assert_eq!(name("<embassy_sync::X as Future>::poll"), None);
         assert_eq!(name("load::app::__rtic_internal_fast_spawn::{{closure}}"), None);
         assert_eq!(name("load::middle"), None);
+        assert_eq!(name("load::{impl#0}::middle"), None);
+        assert_eq!(name("{closure#0}"), None, "it has no function");
     }
 }

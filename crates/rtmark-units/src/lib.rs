@@ -171,6 +171,25 @@ mod tests {
     }
 
     #[test]
+    fn counts_add_up_and_do_not_wrap() {
+        let (five, seven) = (Cycles(5), Cycles(7));
+        assert_eq!((five + seven, seven - five), (Cycles(12), Cycles(2)));
+        assert_eq!([five, seven, seven].into_iter().sum::<Cycles>(), Cycles(19));
+        let mut sum = five;
+        sum += seven;
+        assert_eq!(sum, Cycles(12));
+        assert_eq!((seven.checked_sub(five), five.checked_sub(seven)), (Some(Cycles(2)), None));
+        assert_eq!(
+            (seven.saturating_sub(five), five.saturating_sub(seven)),
+            (Cycles(2), Cycles(0))
+        );
+        assert_eq!(
+            (five.saturating_add(seven), Cycles::MAX.saturating_add(five)),
+            (sum, Cycles::MAX)
+        );
+    }
+
+    #[test]
     fn a_duration_holds_whole_cycles() {
         let clock = Hertz(168_000_000);
         assert_eq!(clock.cycles_in(Duration::from_millis(10)), Cycles(1_680_000));

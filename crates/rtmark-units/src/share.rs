@@ -76,6 +76,32 @@ mod tests {
     }
 
     #[test]
+    fn pieces_are_dealt_out_in_turn() {
+        let held = |number, of| {
+            let share = Share { number, of };
+            (0..8).filter(|piece| share.holds(*piece)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (held(1, 3), held(2, 3), held(3, 3)),
+            (vec![0, 3, 6], vec![1, 4, 7], vec![2, 5])
+        );
+        assert_eq!(held(1, 1), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_piece_goes_to_the_part_that_has_most_of_it() {
+        // Three parts of four each, and pieces that end at 3, 7 and 12.
+        let parts = |before, cost| {
+            let holds = |number| Share { number, of: 3 }.holds_cost(before, cost, 12);
+            [1, 2, 3].map(holds)
+        };
+        assert_eq!(parts(0, 3), [true, false, false]);
+        assert_eq!(parts(3, 4), [false, true, false]);
+        assert_eq!(parts(7, 5), [false, false, true]);
+        assert_eq!(parts(12, 0), [false, false, true], "what costs nothing and comes last");
+    }
+
+    #[test]
     fn each_item_is_in_one_part_and_parts_cost_about_the_same() {
         let costs = [5_u64, 1, 1, 1, 0, 9, 2, 2, 3, 1, 40, 1, 1, 0];
         let total = costs.iter().sum();

@@ -1,11 +1,14 @@
 //! What a comparison says where the code of its figures cannot be compared.
 
+mod decided;
+mod program;
+
 use std::path::Path;
 
 use rtmark_cause::{KeptImages, note};
 use rtmark_compare::{Pair, RunLabel, compare};
 use rtmark_firmware::Cache;
-use rtmark_model::{Answer, Catalogue, Series};
+use rtmark_model::{Answer, Catalogue};
 use rtmark_runner::socs;
 use serde_json::json;
 
@@ -74,23 +77,34 @@ fn keep(cache: &Cache, elf: &[u8]) -> String {
     digest
 }
 
-/// An answer of the simulator with one figure, of an image on a soc.
-fn answer(scenario: &str, soc: &str, soc_sha256: &str, image: &str, figure: u64) -> Answer {
-    let series: Series = serde_json::from_value(json!({
+/// A series of the simulator, of an image on a soc.
+fn series(
+    scenario: &str,
+    soc: &str,
+    soc_sha256: &str,
+    image: &str,
+    readings: &serde_json::Value,
+) -> serde_json::Value {
+    json!({
         "key": {"soc": soc, "kernel": "k", "version": "1", "profile": "product",
                 "scenario": scenario, "backend": "sim"},
         "basis": "cycles",
         "span": {"from": "x", "to": "y", "switches": 1, "overhead": "none",
                  "ticks": 0, "interrupts": 0},
         "clock": 48_000_000,
-        "readings": {"exact": [{"value": figure}, {"value": figure, "times": 9}]},
+        "readings": {"exact": readings},
         "provenance": {"rtmark": "0", "timing_model": "2", "soc_sha256": soc_sha256,
                        "core": "c", "settings": {},
                        "firmware": {"image": "thread", "elf_sha256": image,
                                     "flash_bytes": 1, "ram_bytes": 1}},
-    }))
-    .expect("a series");
-    Answer::Measured(Box::new(series))
+    })
+}
+
+/// An answer with one figure.
+fn answer(scenario: &str, soc: &str, soc_sha256: &str, image: &str, figure: u64) -> Answer {
+    let readings = json!([{"value": figure}, {"value": figure, "times": 9}]);
+    let series = series(scenario, soc, soc_sha256, image, &readings);
+    Answer::Measured(serde_json::from_value(series).expect("a series"))
 }
 
 struct Case {
