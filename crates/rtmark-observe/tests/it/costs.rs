@@ -9,7 +9,7 @@ use rtmark_observe::{
 };
 use rtmark_sim::{Cycles, Machine, Stop};
 
-use crate::support::{CORTEX_M, Program, RISC_V, instructions, observe, resolved, soc};
+use crate::support::{CORTEX_M, Program, RISC_V, observe, resolved, soc};
 
 /// Exclusive and inclusive cycles, instructions and calls of the functions in `calls.s`.
 const FUNCTIONS: [(&str, [u64; 4]); 8] = [
@@ -168,6 +168,20 @@ fn only_what_is_within_a_span_counts() {
     assert_eq!(shares(&cost)[1], ("main", Role::Thread, [8, 31, 3, 0]));
 }
 
+/// The run ends before the first instruction of `twice`.
+#[test]
+fn a_function_that_was_only_reached_is_not_listed() {
+    let program = Program::build("reached", CORTEX_M, &["calls.s"]);
+    let mut machine = program.on(&soc("generic-cortex-m0"));
+    let symbols = program.image.symbols();
+    let until = Attribution::new(&machine, symbols, Cycles(0), Cycles(4 + 3 + 1 + 4));
+    let mut observers = (Profile::new(&machine, symbols), until);
+    assert_eq!(machine.run_observed(Cycles(100), &mut observers), Stop::Observer);
+    let report = observers.0.report(&machine, None);
+    let names: Vec<_> = report.functions.iter().map(|function| &*function.name).collect();
+    assert_eq!((names, report.cycles), (vec!["main", "reset"], 12));
+}
+
 #[test]
 fn a_handler_has_its_entry_and_its_return() {
     let program = Program::build("handler", CORTEX_M, &["calls.s"]);
@@ -272,7 +286,6 @@ fn inlined_functions_and_lines_have_the_cycles_of_their_instructions() {
         report.functions.iter().find(|function| function.name == "helper").expect("called");
     assert_eq!((helpers.calls, helpers.namesakes.len()), (6, 2));
     assert_eq!(helpers.label(), "helper (2 functions)");
-    let _ = instructions(&program);
 }
 
 /// Where only landmarks are looked at, all calls are still seen.
