@@ -2,7 +2,7 @@
 
 use rtmark_model::{HeldInterval, MaskRegister};
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Map, landmarks};
-use rtmark_sim::{Cycles, Stop, Watch};
+use rtmark_sim::{Blocker, Cycles, MaskedInterval, Stop, Watch};
 
 use crate::support::{CORTEX_M, Program, observe, soc};
 
@@ -51,7 +51,7 @@ fn masks_last_from_one_instruction_to_the_other() {
         let held = recorded(&program, "generic-cortex-m0", HeldInterrupt::Masked, sparsely);
         let brief: Vec<_> = held.iter().map(|held| brief(&program, held)).collect();
         let expected = [
-            masked("locked+0", "locked+6", "reset main again", 19, 2, 30),
+            masked("locked+0", "locked+6", "reset main again", 19, 3, 49),
             masked("main+2", "main+12", "reset", 11, 1, 11),
             masked("locked+0", "locked+6", "reset main", 7, 1, 7),
         ];
@@ -59,6 +59,8 @@ fn masks_last_from_one_instruction_to_the_other() {
         assert!(held.iter().all(|held| held.by == ["PRIMASK"] && !held.open));
         // After bl, push and cpsid, and before what follows: movs and bl, cpsid and its cycles.
         assert_eq!((held[1].began, held[1].ended), (4 + 3 + 1, 8 + 11));
+        // Of equally long ones the first: after bx, bl, push, movs, bl and cpsid.
+        assert_eq!((held[0].began, held[0].ended), (32 + 3 + 4 + 3 + 1 + 4 + 1, 48 + 19));
         assert_eq!((held[2].began, held[2].ended), (19 + 1 + 4 + 1, 25 + 7));
     }
 }
@@ -133,6 +135,15 @@ fn a_masked_interval_has_its_ends_and_callers() {
     let longest = machine.longest_masked().expect("masked");
     let masked = Map::new(&program.image, None).masked(&longest);
     assert_eq!((masked.cycles, masked.by), (19, MaskRegister::Primask));
+    for (by, register) in [
+        (Blocker::Faultmask, MaskRegister::Faultmask),
+        (Blocker::Basepri, MaskRegister::Basepri),
+        (Blocker::MachineMask, MaskRegister::Mstatus),
+        (Blocker::StatusMask, MaskRegister::Cpsr),
+    ] {
+        let other = MaskedInterval { by, ..longest };
+        assert_eq!(Map::new(&program.image, None).masked(&other).by, register);
+    }
     let locked = program.address("locked") & !1;
     assert_eq!((masked.set.address, masked.cleared.address), (locked, locked + 6));
     assert_eq!(

@@ -55,15 +55,18 @@ fn a_default_handler_serves_a_quarter_of_all_others_at_least() {
     let program = Program::build("quarter", CORTEX_M, &["names.s"]);
     let mut machine = machine(&program, 16);
     let symbols = program.image.symbols();
-    let [own, default] = ["TIM2_IRQHandler", "Default_Handler"].map(|name| program.address(name));
+    let [own, default, dispatcher] =
+        ["TIM2_IRQHandler", "Default_Handler", "Dispatcher"].map(|name| program.address(name));
     let table = 0x2000_0000;
-    for (interrupts, is_default) in [(13, true), (14, false)] {
+    for (interrupts, shared, is_default) in
+        [(13, default, true), (14, default, false), (13, dispatcher, false)]
+    {
         let mut soc = machine.soc().clone();
         soc.interrupts = interrupts;
         machine = program.on(&soc);
-        // Four of them have the default handler: three, and the one in question.
+        // Four of them share a handler: three, and the one in question.
         for interrupt in 0..u32::from(interrupts) {
-            let handler = if interrupt < 4 { default } else { own };
+            let handler = if interrupt < 4 { shared } else { own };
             machine.poke_word(table + 4 * (16 + interrupt), handler | 1).expect("RAM");
         }
         machine.store_word(0xE000_ED08, table).expect("VTOR");

@@ -8,7 +8,7 @@ function reset
 stop:   b       stop
 done reset
 
-function main                   @ 55, and the call of SVCall
+function main                   @ 59, and the call of SVCall
         push    {r4, lr}        @ 3
         movs    r4, #3          @ 1
 1:      bl      twice           @ 4, three times
@@ -18,6 +18,7 @@ function main                   @ 55, and the call of SVCall
         bl      down            @ 4
         bl      jumps           @ 4
         bl      falls           @ 4
+        bl      edge            @ 4
         mov     r7, sp          @ 1
         bl      outer           @ 4
 .Lback: nop                     @ 1
@@ -57,6 +58,12 @@ done down
 function jumps
         b       leaf            @ 3
 done jumps
+
+@ Goes on where no symbol is.
+function edge
+        nop                     @ 1
+done edge
+        bx      lr              @ 3
 
 @ Jumps out of two functions.
 function outer

@@ -17,7 +17,7 @@ function main
         cpsie   i               @ 1: 11
         movs    r0, #2
         bl      locked          @ 7
-        bl      again           @ 19 and 11
+        bl      again           @ 19, 11 and 19
         push    {r0-r7}         @ 1 + 8
         pop     {r0-r7}
         svc     #0
@@ -29,6 +29,8 @@ function again
         movs    r0, #5
         bl      locked
         movs    r0, #3
+        bl      locked
+        movs    r0, #5
         bl      locked
         pop     {r4, pc}
 done again

@@ -8,7 +8,7 @@
 
         .text
 function reset
-        li      sp, 0x80110000
+        li      sp, 0x8010FC00          # by way of 0x80110000, which is no stack
         la      t0, trap
         csrw    mtvec, t0
         addi    sp, sp, -32             # 32 bytes of the main stack
