@@ -177,7 +177,15 @@ fn only_what_is_within_a_span_counts() {
     // not counted as executed.
     let cost = span(&program, begins + 1, begins + 4);
     assert_eq!(shares(&cost)[0], ("twice", Role::Thread, [3, 3, 1, 0]));
-    // The last three calls of `twice`, by their ends: subs, bne and bl are the caller's.
+    // `down` begins after bl, push, movs, three turns of 28 cycles and their branches, movs and bl.
+    let begins_down = 4 + 3 + 1 + (28 + 3) + (28 + 3) + (28 + 1) + 1 + 4;
+    let expected = [
+        ("down", Role::Thread, [37, 37, 14, 3]),
+        ("main", Role::Thread, [0, 37, 0, 0]),
+        ("reset", Role::Thread, [0, 37, 0, 0]),
+    ];
+    assert_eq!(shares(&span(&program, begins_down, begins_down + 37)), expected);
+    // From the end of the first call of `twice` to that of the second: subs, bne and bl are the caller's.
     let cost = span(&program, begins + 23, begins + 23 + 1 + 3 + 4 + 23);
     assert_eq!(shares(&cost)[0], ("twice", Role::Thread, [15, 23, 4, 1]));
     assert_eq!(shares(&cost)[1], ("main", Role::Thread, [8, 31, 3, 0]));

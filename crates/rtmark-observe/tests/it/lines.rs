@@ -48,6 +48,19 @@ fn addresses_outside_code_have_no_lines() {
     }
 }
 
+/// Functions that the linker has dropped keep their lines, at address 0, where flash may appear as well.
+#[test]
+fn dropped_functions_have_no_lines() {
+    let flags = ["-O2", "-ffunction-sections", "-Wl,--gc-sections,-e,reset,-Ttext=0x08000000"];
+    let flags = [CORTEX_M, &flags].concat();
+    let program = Program::build("dropped", &flags, &["app.c", "other.c"]);
+    assert!(program.image.symbols().address_of("unused").is_none());
+    assert!(program.tool("objdump", &["--dwarf=info"]).contains(": unused\n"));
+    let lines = Lines::new(&program.elf).expect("debug information");
+    assert_eq!((lines.inlined_at(2), lines.at(2)), (Vec::new(), None));
+    assert!(lines.at(program.address("main") & !1).is_some());
+}
+
 #[test]
 fn a_librarys_code_is_reported_at_the_authors_line() {
     let program = program("owners");

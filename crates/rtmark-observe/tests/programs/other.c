@@ -16,3 +16,8 @@ uint32_t other(uint32_t value)
     another_list.end = 1;
     return helper(value) + helper(value + 1);
 }
+
+int unused(int value)
+{
+    return value * 3;
+}
