@@ -127,6 +127,13 @@ impl<'a> Attribution<'a> {
         }
     }
 
+    /// Keeps how often everything has been called, once the span has begun.
+    fn count_calls_before(&mut self) {
+        if self.called_before.is_none() && self.counted >= self.from {
+            self.called_before = Some(self.calls.nodes().map(|n| self.calls.times(n)).collect());
+        }
+    }
+
     /// Attributes cycles that passed without an event of their own to the latest instruction.
     fn attribute_elapsed(&mut self, machine: &Machine) {
         let share = self.elapsed(machine);
@@ -190,9 +197,7 @@ impl Observer for Attribution<'_> {
         if machine.cycles().0 >= self.to {
             return ControlFlow::Break(());
         }
-        if self.called_before.is_none() && self.counted >= self.from {
-            self.called_before = Some(self.calls.nodes().map(|n| self.calls.times(n)).collect());
-        }
+        self.count_calls_before();
         self.calls.before(machine)
     }
 
@@ -215,6 +220,7 @@ impl Observer for Attribution<'_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.settle();
+        self.count_calls_before();
         self.calls.entered(machine, exception);
         let share = self.elapsed(machine);
         if let Some(node) = self.calls.innermost() {

@@ -38,7 +38,8 @@ const MIN_COMMON_DEPTH: usize = 3;
 /// Recognises the files written by an application's author.
 #[derive(Debug, Default)]
 pub struct Author {
-    /// The folder of `main`: its files are the author's, whatever it is called.
+    /// The folder of `main`: its files are the author's, whatever it is called, except in folders below it that
+    /// hold third-party code.
     beside: Option<Vec<String>>,
     /// Other folders of the application.
     folders: Vec<Vec<String>>,
@@ -70,8 +71,9 @@ impl Author {
         if is_library(&path) {
             return Owner::Library;
         }
-        if self.beside.as_ref().is_some_and(|beside| path.starts_with(beside)) {
-            return Owner::Author;
+        if let Some(below) = self.beside.as_ref().and_then(|beside| path.strip_prefix(&beside[..]))
+        {
+            return if is_third_party(below) { Owner::Library } else { Owner::Author };
         }
         let is_relative = !file.starts_with('/') && !file.contains(':');
         let elsewhere = !self.folders.is_empty() && !is_relative;

@@ -308,4 +308,79 @@ mod tests {
         let same = Difference::between(("c", &c), ("d", &c));
         assert_eq!(same.cause, "c and d take the same: 780 cycles.");
     }
+
+    fn caused(a: &SpanCost, b: &SpanCost) -> String {
+        let cause = Difference::between(("a", a), ("b", b)).cause;
+        cause.split_once("above all because ").expect("a cause").1.to_owned()
+    }
+
+    #[test]
+    fn what_only_one_span_has_is_named_up_to_three_functions() {
+        let one = cost(&[
+            (Role::Thread, "main", 100, 1),
+            (Role::Switch, "p", 40, 1),
+            (Role::Switch, "q", 30, 1),
+            (Role::Switch, "r", 20, 1),
+            (Role::Switch, "s", 10, 1),
+        ]);
+        let other = cost(&[(Role::Thread, "main", 100, 1)]);
+        let most = "most of them in `p`, `q`, `r`: 100 cycles, 100 % of the difference.";
+        let text = format!("handlers of calls and switches took 100 cycles, against none, {most}");
+        assert_eq!(caused(&one, &other), text);
+        assert_eq!(caused(&other, &one), text);
+    }
+
+    #[test]
+    fn a_function_that_is_called_more_often_says_so() {
+        let one = cost(&[(Role::Thread, "work", 300, 3), (Role::Thread, "main", 110, 1)]);
+        let other = cost(&[(Role::Thread, "work", 100, 1), (Role::Thread, "main", 100, 1)]);
+        let text = "`work` took 3.0 times as long, 300 cycles against 100, in 3 calls against 1 call: \
+                    200 cycles, 95 % of the difference.";
+        assert_eq!(caused(&one, &other), text);
+        let entry = cost(&[(Role::ExceptionEntry, "[SysTick]", 32, 2)]);
+        let single = cost(&[(Role::ExceptionEntry, "[SysTick]", 30, 2)]);
+        let text = "exception entry took 1.07 times as long, 32 cycles against 30: 2 cycles, 100 % of the difference.";
+        assert_eq!(caused(&entry, &single), text);
+    }
+
+    /// Waiting is named if it is more than half of what a function takes longer.
+    #[test]
+    fn waiting_for_memory_is_named_if_it_explains_most() {
+        let with = |cycles, stalled_cycles| {
+            let mut cost = cost(&[(Role::Thread, "work", cycles, 1)]);
+            cost.parts[0].own.stalled_cycles = stalled_cycles;
+            cost
+        };
+        let text = "`work` took 2.0 times as long, 200 cycles against 100";
+        let rest = "100 cycles, 100 % of the difference.";
+        assert_eq!(caused(&with(200, 60), &with(100, 10)), format!("{text}: {rest}"));
+        let waited = "of which 61 against 10 were spent waiting for memory";
+        assert_eq!(caused(&with(200, 61), &with(100, 10)), format!("{text}, {waited}: {rest}"));
+    }
+
+    #[test]
+    fn the_largest_differences_come_first() {
+        let a = cost(&[
+            (Role::Thread, "f", 10, 1),
+            (Role::Thread, "g", 50, 1),
+            (Role::Tick, "h", 7, 1),
+        ]);
+        let b = cost(&[
+            (Role::Thread, "f", 40, 1),
+            (Role::Thread, "g", 45, 1),
+            (Role::Tick, "h", 7, 1),
+        ]);
+        let rows = Difference::between(("a", &a), ("b", &b)).rows;
+        let differences: Vec<_> =
+            rows.iter().map(|row| (row.function.as_deref(), row.difference())).collect();
+        assert_eq!(differences, [(Some("f"), -30), (Some("g"), 5), (Some("h"), 0)]);
+        let inclusive = rows[0].inclusive.expect("both have it");
+        assert_eq!((inclusive.a, inclusive.b), (10, 40));
+    }
+
+    #[test]
+    fn ratios_near_one_have_two_decimals() {
+        assert_eq!([times(1_094, 1_000), times(1_095, 1_000)], ["1.09 times", "1.1 times"]);
+        assert_eq!(times(5, 0), "5.0 times");
+    }
 }

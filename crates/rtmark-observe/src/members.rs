@@ -83,12 +83,15 @@ fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {
 /// The longest chain of names and qualifiers that is followed from a type to its size.
 const LONGEST_CHAIN: usize = 16;
 
-/// Returns the size of a type, in bytes.
+/// Returns the size of a type, in bytes, but not of an array: its type is that of its elements.
 fn size(unit: &Unit<'_>, mut at: UnitOffset) -> Option<u32> {
     for _ in 0..LONGEST_CHAIN {
         let entry = unit.entry(at).ok()?;
         if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size) {
             return u32::try_from(size.udata_value()?).ok();
+        }
+        if entry.tag() == gimli::DW_TAG_array_type {
+            return None;
         }
         at = type_of(&entry)?;
     }

@@ -201,16 +201,15 @@ impl<'a> Profile<'a> {
     ) -> Vec<String> {
         let inlined: HashMap<u32, String> =
             addresses.filter_map(|address| Some((address, inlined(lines?, address)?))).collect();
-        let costly = self.costs().filter(|(_, own)| own.cycles > 0);
         let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
         let mut paths: HashMap<u32, String> = HashMap::new();
-        for (node, own) in costly {
+        for (node, own) in self.costs() {
             let path = self.calls.path(node).join(";");
             *stacks.entry(path.clone()).or_default() += own.cycles;
             paths.insert(node.number() as u32, path);
         }
         // The cost of inlined functions is their own.
-        for ((node, address), cost) in self.places.iter().filter(|(_, cost)| cost.cycles > 0) {
+        for ((node, address), cost) in &self.places {
             let (Some(path), Some(inlined)) = (paths.get(node), inlined.get(address)) else {
                 continue;
             };

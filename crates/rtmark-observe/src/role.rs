@@ -141,4 +141,25 @@ mod tests {
             assert_eq!(Role::of(function, outermost), role, "{function} under {outermost}");
         }
     }
+
+    #[test]
+    fn only_compilers_helpers_are_known_by_their_names_alone() {
+        let all = [
+            Role::Thread,
+            Role::Switch,
+            Role::Tick,
+            Role::Interrupt,
+            Role::Fault,
+            Role::ExceptionEntry,
+            Role::ExceptionReturn,
+            Role::Division,
+            Role::Memory,
+            Role::Sleep,
+        ];
+        let helpers: Vec<_> = all.iter().filter(|role| role.is_helper()).collect();
+        assert_eq!(helpers, [&Role::Division, &Role::Memory]);
+        let names: std::collections::BTreeSet<String> = all.iter().map(Role::to_string).collect();
+        assert_eq!(names.len(), all.len());
+        assert_eq!(Role::Tick.to_string(), "the tick's handler");
+    }
 }

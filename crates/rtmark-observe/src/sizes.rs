@@ -229,13 +229,19 @@ fn path_of<R: Reader>(
         let text = dwarf.attr_string(unit, value).ok()?;
         Some(text.to_string_lossy().ok()?.into_owned())
     };
-    let name = text(file.path_name())?;
-    let folder = file.directory(header).and_then(text);
-    let path = match folder {
-        Some(folder) if !name.starts_with('/') && folder != "." => format!("{folder}/{name}"),
-        _ => name,
-    };
+    let compiled_in = unit.comp_dir.as_ref().and_then(|folder| folder.to_string_lossy().ok());
+    // Folder 0 is the one in which it was compiled.
+    let folder = Some(file.directory_index()).filter(|index| *index > 0);
+    let folder = folder.and_then(|_| text(file.directory(header)?));
+    let path = within(&folder.unwrap_or_default(), text(file.path_name())?);
+    let path = within(&compiled_in.unwrap_or_default(), path);
     Some(visible(path.strip_prefix("./").unwrap_or(&path).as_bytes()))
+}
+
+/// Returns the path of a file within a folder, unless it is absolute.
+fn within(folder: &str, file: String) -> String {
+    let is_absolute = file.starts_with(['/', '\\']) || file.get(1..2) == Some(":");
+    if is_absolute || folder.is_empty() { file } else { format!("{folder}/{file}") }
 }
 
 /// Returns the crate that a symbol belongs to by its source file or name, or else the file's folder and the

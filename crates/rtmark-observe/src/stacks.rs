@@ -165,8 +165,10 @@ pub struct Stacks<'a> {
     nested: Vec<Handler>,
     saved: Option<SavedRegisters>,
     core: CoreKind,
-    /// The stack pointer before the latest instruction.
-    newest: u32,
+    /// The stack pointer before the latest instruction, and which one it was.
+    newest: (u8, u32),
+    /// The function of the latest instruction of a thread.
+    latest: u32,
     /// The most used by each exception.
     handlers: BTreeMap<u16, u32>,
 }
@@ -176,7 +178,8 @@ impl<'a> Stacks<'a> {
     pub fn new(machine: &Machine, symbols: &'a Symbols) -> Self {
         Self {
             core: machine.soc().core,
-            newest: machine.register(Register::Sp),
+            newest: (machine.stack_bank(), machine.register(Register::Sp)),
+            latest: 0,
             functions: Functions::new(symbols),
             symbols,
             names: None,
@@ -280,8 +283,11 @@ impl<'a> Stacks<'a> {
     /// Tells whether the stack pointer has just been moved elsewhere on a core with only one. It may be
     /// in transit, as an address that is being computed in it.
     fn is_switching_stacks(&mut self, machine: &Machine, sp: u32) -> bool {
-        let before = std::mem::replace(&mut self.newest, sp);
-        if machine.thread_stack() != ThreadStack::Only {
+        let bank = machine.stack_bank();
+        let (bank_before, before) = std::mem::replace(&mut self.newest, (bank, sp));
+        // A handler that changes its mode may use that mode's stack at once.
+        let is_of_handler = machine.exception() != 0 && bank != bank_before;
+        if machine.thread_stack() != ThreadStack::Only || is_of_handler {
             return false;
         }
         let is_memory = machine.peek(sp.wrapping_sub(4), 4).len() == 4;
@@ -336,7 +342,11 @@ impl<'a> Stacks<'a> {
 impl Observer for Stacks<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
-        if self.is_switching_stacks(machine, sp) {
+        let is_switching = self.is_switching_stacks(machine, sp);
+        if is_switching && machine.exception() == 0 {
+            self.latest = self.functions.at(pc);
+        }
+        if is_switching {
             return ControlFlow::Continue(());
         }
         if machine.exception() != 0 {
@@ -352,6 +362,9 @@ impl Observer for Stacks<'_> {
         let stack = machine.thread_stack();
         let same = |thread: &usize| self.threads[*thread].stack == stack;
         let before = self.current;
+        let function = self.functions.at(pc);
+        // Until another function begins, the code is the one that switches.
+        let has_begun = std::mem::replace(&mut self.latest, function) != function;
         let at = match before {
             // The program switches stacks by itself, without exceptions.
             Some(thread) if same(&thread) && self.has_left(thread, sp) => {
@@ -360,11 +373,11 @@ impl Observer for Stacks<'_> {
                         && (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
                 };
                 let known = self.threads.iter().position(holds);
-                known.unwrap_or_else(|| self.resume(pc, sp, stack, false))
+                known.unwrap_or_else(|| self.resume(pc, sp, stack, has_begun))
             }
             Some(thread) if same(&thread) => thread,
             // Thread code has switched stacks by itself: a task begins without an exception.
-            Some(_) => self.resume(pc, sp, stack, false),
+            Some(_) => self.resume(pc, sp, stack, has_begun),
             None => self.resume(pc, sp, stack, true),
         };
         self.current = Some(at);
@@ -373,7 +386,6 @@ impl Observer for Stacks<'_> {
         {
             self.threads[at].given = Some(given);
         }
-        let function = self.functions.at(pc);
         let thread = &mut self.threads[at];
         (thread.low, thread.sp) = (thread.low.min(sp), sp);
         if !thread.is_named && thread.name != function {
@@ -411,7 +423,7 @@ impl Observer for Stacks<'_> {
                 && self.kind(*thread) == StackKind::Task
         });
         let bank = machine.stack_bank();
-        self.newest = sp;
+        self.newest = (bank, sp);
         self.nested.push(Handler {
             exception,
             stack: left.stack,
@@ -440,6 +452,6 @@ impl Observer for Stacks<'_> {
         }
         self.current = None;
         // The stack pointer of the mode that it has returned to.
-        self.newest = machine.register(Register::Sp);
+        self.newest = (machine.stack_bank(), machine.register(Register::Sp));
     }
 }

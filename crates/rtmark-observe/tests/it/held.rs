@@ -1,0 +1,176 @@
+//! What holds interrupts back, against cycles counted by the manual of the Cortex-M0.
+
+use rtmark_model::{HeldInterval, MaskRegister};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Map, landmarks};
+use rtmark_sim::{Blocker, Cycles, MaskedInterval, Stop, Watch};
+
+use crate::support::{CORTEX_M, Program, observe, soc};
+
+/// The beginning and the end as offsets in functions, the callers, the longest, and how often and how long.
+type Held = (String, String, String, u64, u64, u64);
+
+/// Returns what holds an interrupt back in a run, at every instruction or at landmarks alone.
+fn recorded(
+    program: &Program,
+    on: &str,
+    whose: HeldInterrupt,
+    sparsely: bool,
+) -> Vec<HeldInterval> {
+    let mut machine = program.until(&soc(on), "stop");
+    let mut held = HeldBackRecorder::new(&machine, &program.image, whose);
+    if sparsely {
+        let landmarks = landmarks(program.image.symbols(), []);
+        let stop = machine.run_observed_at(&landmarks, Cycles(10_000), &mut held);
+        assert!(matches!(stop, Stop::Breakpoint(_)), "{stop:?}");
+    } else {
+        observe(&mut machine, &mut held);
+    }
+    let map = Map::new(&program.image, None);
+    let intervals = held.intervals(map);
+    assert_eq!(held.intervals_and_open(&machine, map), intervals, "none is open");
+    intervals
+}
+
+fn brief(program: &Program, held: &HeldInterval) -> Held {
+    let at = |address| {
+        let at = program.image.symbols().name_at(address).expect("a function");
+        format!("{}+{}", at.symbol, at.offset)
+    };
+    let HeldInterval { cycles, times, total_cycles, from, to, .. } = held;
+    (at(from.address), at(to.address), from.callers.join(" "), *cycles, *times, *total_cycles)
+}
+
+fn masked(from: &str, to: &str, callers: &str, cycles: u64, times: u64, total: u64) -> Held {
+    (from.to_owned(), to.to_owned(), callers.to_owned(), cycles, times, total)
+}
+
+#[test]
+fn masks_last_from_one_instruction_to_the_other() {
+    let program = Program::build("masked", CORTEX_M, &["held.s"]);
+    for sparsely in [false, true] {
+        let held = recorded(&program, "generic-cortex-m0", HeldInterrupt::Masked, sparsely);
+        let brief: Vec<_> = held.iter().map(|held| brief(&program, held)).collect();
+        let expected = [
+            masked("locked+0", "locked+6", "reset main again", 19, 3, 49),
+            masked("main+2", "main+12", "reset", 11, 1, 11),
+            masked("locked+0", "locked+6", "reset main", 7, 1, 7),
+        ];
+        assert_eq!(brief, expected, "{sparsely}");
+        assert!(held.iter().all(|held| held.by == ["PRIMASK"] && !held.open));
+        // After bl, push and cpsid, and before what follows: movs and bl, cpsid and its cycles.
+        assert_eq!((held[1].began, held[1].ended), (4 + 3 + 1, 8 + 11));
+        // Of equally long ones the first: after bx, bl, push, movs, bl and cpsid.
+        assert_eq!((held[0].began, held[0].ended), (32 + 3 + 4 + 3 + 1 + 4 + 1, 48 + 19));
+        assert_eq!((held[2].began, held[2].ended), (19 + 1 + 4 + 1, 25 + 7));
+    }
+}
+
+#[test]
+fn a_handler_holds_back_what_is_not_more_urgent() {
+    let program = Program::build("handled", CORTEX_M, &["held.s"]);
+    for sparsely in [false, true] {
+        let of = |priority| {
+            let whose = HeldInterrupt::MaskedOrHandled(priority);
+            recorded(&program, "generic-cortex-m0", whose, sparsely)
+        };
+        // SVCall has priority 0, as after reset.
+        for priority in [0, 0x40, 0xC0] {
+            let held = of(priority);
+            let handled: Vec<_> = held.iter().filter(|held| held.by == ["SVCall"]).collect();
+            let [handled] = handled.as_slice() else { panic!("{held:?}") };
+            // It was entered 16 cycles before its two instructions and its return of three cycles, or more.
+            assert!((2 + 3..=16 + 2 + 16).contains(&handled.cycles), "{handled:?}");
+            assert_eq!((handled.times, held.len()), (1, 4));
+        }
+    }
+}
+
+#[test]
+fn each_instruction_holds_back_for_as_long_as_it_takes() {
+    let program = Program::build("alone", CORTEX_M, &["held.s"]);
+    let whose = HeldInterrupt::OfPriority(0);
+    let held = recorded(&program, "generic-cortex-m0", whose, false);
+    let alone: Vec<_> = held.iter().filter(|held| held.by == ["one instruction"]).collect();
+    let of = |name: &str| {
+        let found = alone.iter().map(|held| brief(&program, held)).find(|held| held.0 == name);
+        found.unwrap_or_else(|| panic!("{name}: {held:#?}"))
+    };
+    // push {r0-r7}, bl, movs, and bx of a function that is called with and without a mask.
+    assert_eq!(of("main+24"), masked("main+24", "main+24", "reset", 9, 1, 9));
+    assert_eq!(of("main+16"), masked("main+16", "main+16", "reset", 4, 1, 4));
+    assert_eq!(of("main+14"), masked("main+14", "main+14", "reset", 1, 1, 1));
+    // What is executed while masked is no interval of its own, but the mask is.
+    assert!(alone.iter().all(|held| held.from.function.as_deref() != Some("leaf")));
+    assert!(held.iter().any(|held| held.by == ["PRIMASK"] && held.cycles == 19));
+    assert!(held.is_sorted_by_key(|held| std::cmp::Reverse(held.cycles)));
+}
+
+/// BASEPRI holds back what is not more urgent than its value; FAULTMASK everything.
+#[test]
+fn each_mask_holds_back_its_own_interrupts() {
+    let program = Program::build("masks", &[CORTEX_M, &["-mcpu=cortex-m3"]].concat(), &["masks.s"]);
+    for (whose, expected) in [
+        (HeldInterrupt::Masked, &["BASEPRI", "FAULTMASK"][..]),
+        (HeldInterrupt::MaskedOrHandled(0x80), &["BASEPRI", "FAULTMASK"]),
+        (HeldInterrupt::MaskedOrHandled(0x40), &["BASEPRI", "FAULTMASK"]),
+        (HeldInterrupt::MaskedOrHandled(0x20), &["FAULTMASK"]),
+    ] {
+        let mut held = recorded(&program, "generic-cortex-m3", whose, false);
+        held.sort_by_key(|held| held.began);
+        let by: Vec<_> = held.iter().flat_map(|held| &held.by).collect();
+        assert_eq!(by, expected, "{whose:?}");
+    }
+}
+
+#[test]
+fn a_masked_interval_has_its_ends_and_callers() {
+    let program = Program::build("longest", CORTEX_M, &["held.s"]);
+    let mut machine = program.on(&soc("generic-cortex-m0"));
+    machine.watch_masks();
+    // Only what is between two watches counts.
+    for function in ["main", "stop"] {
+        machine.watch(Watch::Execute(program.address(function) & !1));
+    }
+    machine.run(Cycles(10_000));
+    let longest = machine.longest_masked().expect("masked");
+    let masked = Map::new(&program.image, None).masked(&longest);
+    assert_eq!((masked.cycles, masked.by), (19, MaskRegister::Primask));
+    for (by, register) in [
+        (Blocker::Faultmask, MaskRegister::Faultmask),
+        (Blocker::Basepri, MaskRegister::Basepri),
+        (Blocker::MachineMask, MaskRegister::Mstatus),
+        (Blocker::StatusMask, MaskRegister::Cpsr),
+    ] {
+        let other = MaskedInterval { by, ..longest };
+        assert_eq!(Map::new(&program.image, None).masked(&other).by, register);
+    }
+    let locked = program.address("locked") & !1;
+    assert_eq!((masked.set.address, masked.cleared.address), (locked, locked + 6));
+    assert_eq!(
+        (&masked.set.callers[..], &masked.cleared.callers[..]),
+        (&["again".to_owned()][..], &["again".to_owned()][..])
+    );
+}
+
+#[test]
+fn a_caller_is_one_that_calls_this_function() {
+    let program = Program::build("callers", CORTEX_M, &["held.s"]);
+    let map = Map::new(&program.image, None);
+    let [main, again, locked, leaf] =
+        ["main", "again", "locked", "leaf"].map(|name| program.address(name) & !1);
+    let callers = |address, link| map.place_from(address, link).callers;
+    // The calls are 4 bytes long, and their return addresses odd.
+    assert_eq!(callers(locked + 4, again + 8 + 1), ["again"]);
+    assert_eq!(callers(leaf, main + 12 + 1), ["main"]);
+    for (address, link) in [
+        (leaf, again + 8 + 1),
+        (locked, main + 12 + 1),
+        (locked, again + 8),
+        (locked, 1),
+        (locked, 0xFFFF_FFFF),
+    ] {
+        assert!(callers(address, link).is_empty(), "{address:#x} {link:#x}");
+    }
+    assert_eq!(map.function(again + 2).as_deref(), Some("again"));
+    assert_eq!(map.function(0x1000_0000), None);
+}
