@@ -359,15 +359,9 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::CmsdkUart => Device::CmsdkUart(uart::Cmsdk::default()),
         Kind::CmsdkTimer => Device::CmsdkTimer(timer::CmsdkTimer::default()),
         Kind::CmsdkDualTimer => Device::CmsdkDualTimer(timer::CmsdkDualTimer::default()),
-        Kind::Stm32UsartV1 => Device::Stm32Usart(uart::Stm32::new(uart::Stm32Layout::V1, 0)),
-        Kind::Stm32UsartV2 => {
-            let fifo = peripheral.fifo.unwrap_or(uart::STM32_FIFO);
-            Device::Stm32Usart(uart::Stm32::new(uart::Stm32Layout::V2, fifo))
-        }
-        Kind::Stm32Lpuart => {
-            let fifo = peripheral.fifo.unwrap_or(uart::STM32_FIFO);
-            Device::Stm32Usart(uart::Stm32::low_power(fifo))
-        }
+        Kind::Stm32UsartV1 => Device::Stm32Usart(uart::Stm32::v1()),
+        Kind::Stm32UsartV2 => Device::Stm32Usart(uart::Stm32::v2(peripheral.fifo)),
+        Kind::Stm32Lpuart => Device::Stm32Usart(uart::Stm32::low_power(peripheral.fifo)),
         Kind::Stm32Timer => {
             let bits = peripheral.counter_bits.unwrap_or(16);
             let apart = peripheral.irq.len() > 1;

@@ -14,4 +14,4 @@ pub use cadence::Cadence;
 pub use cmsdk::Cmsdk;
 pub use nrf::NrfUarte;
 pub use pl011::Pl011;
-pub use stm32::{FIFO as STM32_FIFO, Layout as Stm32Layout, Stm32};
+pub use stm32::Stm32;

@@ -7,7 +7,7 @@ use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 /// The register layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+enum Layout {
     V1,
     V2,
 }
@@ -46,7 +46,7 @@ const FLUSH_RECEIVED: u32 = 1 << 3;
 const LOW_POWER_FRACTION: u32 = 256;
 
 /// The bytes that the FIFO of most STM32's USARTs holds, where there is one (RM0440, 37.4, USART implementation).
-pub const FIFO: u8 = 8;
+const FIFO: u8 = 8;
 
 #[derive(Clone, Debug)]
 pub struct Stm32 {
@@ -107,8 +107,17 @@ const fn name(layout: Layout, offset: u32) -> Option<Name> {
 }
 
 impl Stm32 {
-    /// Creates a USART whose transmitter has a FIFO for this many bytes, if it has any.
-    pub fn new(layout: Layout, fifo: u8) -> Self {
+    /// Creates a USART of the first layout.
+    pub fn v1() -> Self {
+        Self::new(Layout::V1, 0)
+    }
+
+    /// Creates a USART of the second layout, whose transmitter has a FIFO for this many bytes if it is given.
+    pub fn v2(fifo: Option<u8>) -> Self {
+        Self::new(Layout::V2, fifo.unwrap_or(FIFO))
+    }
+
+    fn new(layout: Layout, fifo: u8) -> Self {
         Self {
             layout,
             fifo: fifo.into(),
@@ -125,8 +134,8 @@ impl Stm32 {
     }
 
     /// Creates an LPUART.
-    pub fn low_power(fifo: u8) -> Self {
-        Self { fraction: LOW_POWER_FRACTION, ..Self::new(Layout::V2, fifo) }
+    pub fn low_power(fifo: Option<u8>) -> Self {
+        Self { fraction: LOW_POWER_FRACTION, ..Self::v2(fifo) }
     }
 
     /// Returns how many bytes can wait while another one is sent.
