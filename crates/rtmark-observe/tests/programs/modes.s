@@ -2,11 +2,7 @@
 @ A handler that uses the stacks of three modes of a Cortex-R.
         .syntax unified
         .arm
-        .macro function name
-        .global \name
-        .type   \name, %function
-\name:
-        .endm
+        .include "function.inc"
 
         .text
         b       reset

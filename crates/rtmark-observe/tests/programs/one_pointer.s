@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # One stack pointer for all: software moves it to the stack of a task, and of handlers.
-        .macro function name
-        .global \name
-        .type   \name, %function
-\name:
-        .endm
+        .include "function.inc"
 
         .text
 function reset

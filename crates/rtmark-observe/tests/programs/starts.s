@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Jumps to functions: within a stack, where they replace each other, and to that of another task.
-        .macro function name
-        .global \name
-        .type   \name, %function
-\name:
-        .endm
+        .include "function.inc"
 
         .text
 function reset

@@ -1,5 +1,6 @@
 //! CLOCK and POWER of nRF51 and nRF52 (nRF52840 PS, 5.3 and 5.4): oscillators that run as soon as they are
-//! started, calibration that has ended as soon as it begins, and its timer. System OFF has no model. The other registers keep what is written.
+//! started, calibration that has ended as soon as it begins, and its timer. System OFF has no model. The other
+//! registers keep what is written.
 
 use std::collections::BTreeMap;
 

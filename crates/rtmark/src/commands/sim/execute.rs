@@ -233,8 +233,13 @@ impl Arguments {
             };
             self.keep(&session.machine, again, (bytes, &source.soc), path)?;
             if matches!(ended, Ending::Limit) && now < last && !patience::was_interrupted() {
-                let last = Cycles::MAX;
-                ended = run_observers.run_on(&mut session, &inputs, limit, last, &mut patience)?;
+                ended = run_observers.run_on(
+                    &mut session,
+                    &inputs,
+                    limit,
+                    Cycles::MAX,
+                    &mut patience,
+                )?;
             }
         }
         let RunObservers { observers, mut console, mut frames, terminal } = run_observers;

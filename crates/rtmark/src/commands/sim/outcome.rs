@@ -32,7 +32,8 @@ pub struct Outcome<'a> {
     /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: &'a str,
     /// How the run ended: exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit,
-    /// observer, interrupted (by Ctrl-C) or other. An internal error of the simulator produces no document, but exit code 1.
+    /// observer, interrupted (by Ctrl-C) or other. An internal error of the simulator produces no document, but
+    /// exit code 1.
     pub ending: &'static str,
     /// How the run ended in words, with addresses and symbols.
     pub message: String,
@@ -90,9 +91,14 @@ pub struct Unmodelled {
     pub writes: u64,
 }
 
+/// Describes the accesses of a run to registers without a model.
+pub fn unmodelled(machine: &Machine) -> Vec<Unmodelled> {
+    machine.unmodelled().map(|one| Unmodelled::of(one, machine.soc())).collect()
+}
+
 impl Unmodelled {
     /// Describes the accesses to a register of a soc.
-    pub fn of(of: rtmark_sim::Unmodelled, soc: &Soc) -> Self {
+    fn of(of: rtmark_sim::Unmodelled, soc: &Soc) -> Self {
         let rtmark_sim::Unmodelled { address, reads, writes } = of;
         Self { address, register: soc.register_name(address), reads, writes }
     }

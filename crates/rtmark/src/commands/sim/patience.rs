@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rtmark_runner::{Ending, Session};
-use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
-use super::outcome::{Unmodelled, polling_hint};
+use super::outcome::{polling_hint, unmodelled};
 use crate::output::say;
 
 /// Whether Ctrl-C was pressed.
@@ -71,10 +70,9 @@ pub fn was_interrupted() -> bool {
 /// Says how far a run is, and what it may be waiting for in vain.
 fn still_running(session: &Session<'_>, limit: u64) -> String {
     let machine = &session.machine;
-    let soc: &Soc = machine.soc();
     let percent = machine.cycles().0 as f64 * 100.0 / limit as f64;
-    let unmodelled: Vec<_> = machine.unmodelled().map(|one| Unmodelled::of(one, soc)).collect();
-    let polled = polling_hint(&unmodelled).map(|hint| format!("; {hint}")).unwrap_or_default();
+    let polled =
+        polling_hint(&unmodelled(machine)).map(|hint| format!("; {hint}")).unwrap_or_default();
     let (cycles, limit) = (machine.cycles(), Cycles(limit));
     format!(
         "still running: {cycles} of at most {limit} ({percent:.1} %), at {}; Ctrl-C ends the run and shows its \

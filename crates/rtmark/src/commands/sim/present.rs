@@ -8,7 +8,7 @@ use rtmark_units::Nanoseconds;
 
 use super::ending::{self, End};
 use super::execute::FinishedRun;
-use super::outcome::{self, MemoryDump, Outcome, Unmodelled};
+use super::outcome::{self, MemoryDump, Outcome};
 use super::prepare::RunSource;
 use super::{Arguments, Format, masked, profile};
 use crate::cli::Verbosity;
@@ -121,7 +121,7 @@ impl Arguments {
             clocks: clock::periods(&executed.clock.history),
             notes: self.notes(source, executed),
             exceptions: machine.exceptions_taken(),
-            unmodelled: machine.unmodelled().map(|one| Unmodelled::of(one, soc)).collect(),
+            unmodelled: outcome::unmodelled(machine),
             registers: outcome::registers(machine),
             dumps: dumped.collect(),
             console: visible(&executed.console.kept),

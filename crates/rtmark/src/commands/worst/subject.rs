@@ -3,6 +3,7 @@
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
+use rtmark_observe::watch_main_stack;
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Edge, Platform, Session};
 use rtmark_sim::{Blocker, Image, InternalError, Irq, Machine, Register, Stop, Watch};
@@ -27,8 +28,8 @@ const MAX_NAMED_INTERRUPTS: usize = 12;
 const MAX_SUGGESTED_WINDOW: u64 = 1_000_000;
 
 /// What to do about a main stack that is too short.
-const MORE_RAM: &str = "choose a soc with more RAM, or let the program use less; where its symbol means something else, \
-                        link it with --defsym=_stack_end=0";
+const MORE_RAM: &str = "choose a soc with more RAM, or let the program use less; where its symbol means something \
+                        else, link it with --defsym=_stack_end=0";
 
 /// What to search in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +132,7 @@ impl Subject {
         machine.load(&self.image).map_err(|error| {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
         })?;
-        // From here on, the machine looks for its main stack to grow beyond its end.
-        let mut machine = Session::with(machine, &self.image).machine;
+        watch_main_stack(&mut machine, &self.image);
         if let Some(text) = &self.until_output {
             machine.stop_at_output(text.as_bytes());
         }
@@ -159,13 +159,12 @@ impl Subject {
             return Err(self.internal_error(error));
         }
         let verdict = Verdict::from(&run.stop);
-        let cycles = run.cycles;
         if let Some(overflow) = self.overflow_of(run.machine) {
             let problem = format!("without the interrupt, {overflow}; so nothing was searched");
             return Err(unfit(self, Exit::Faulted, problem, MORE_RAM));
         }
         let (exit, hint) = match verdict {
-            Verdict::Fine => return Ok(cycles),
+            Verdict::Fine => return Ok(run.cycles),
             Verdict::Unfinished | Verdict::Asleep => (
                 Exit::OutOfBudget,
                 "--check needs a program that ends: give a text that it prints at the end with \
@@ -179,7 +178,7 @@ impl Subject {
         let problem = format!(
             "without the interrupt {}, after {} cycles, so nothing was searched",
             verdict.text(),
-            cycles
+            run.cycles
         );
         Err(unfit(self, exit, problem, hint))
     }
