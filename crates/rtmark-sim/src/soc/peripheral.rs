@@ -229,7 +229,8 @@ impl PeripheralKind {
         )
     }
 
-    /// Returns the numbers of channels that it may have, if chips with the same kind differ in it.
+    /// Returns the numbers of channels that it may have, if chips with the same kind differ in it; the last is the
+    /// largest, and the default.
     pub const fn channel_counts(self) -> &'static [u8] {
         match self {
             Self::NrfTimer => &[4, 6],
@@ -279,6 +280,12 @@ impl PeripheralKind {
 }
 
 impl Peripheral {
+    /// Returns the number of its channels; 0 if all of its kind have the same.
+    pub(crate) fn channel_count(&self) -> usize {
+        let usual = self.kind.channel_counts().last().copied();
+        self.channels.or(usual).map_or(0, usize::from)
+    }
+
     /// Returns how many bytes of addresses it occupies.
     pub fn extent(&self) -> u32 {
         use PeripheralKind::{

@@ -89,7 +89,7 @@ fn channel(offset: u32, first: u32) -> Option<usize> {
 impl NrfGpiote {
     pub fn new(peripheral: &Peripheral) -> Self {
         Self {
-            count: peripheral.channels.map_or(CHANNELS, usize::from).min(CHANNELS),
+            count: peripheral.channel_count(),
             events: Events::default(),
             interrupts: 0,
             channels: [Config::default(); CHANNELS],

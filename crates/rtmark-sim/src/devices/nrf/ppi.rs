@@ -70,7 +70,7 @@ impl NrfPpi {
         let mut ends = [[0; 2]; CHANNELS];
         ends[FIXED..].copy_from_slice(&FIXED_ENDS);
         Self {
-            free: peripheral.channels.map_or(FIXED, usize::from).min(FIXED),
+            free: peripheral.channel_count(),
             enabled: 0,
             ends,
             forks: [0; CHANNELS],

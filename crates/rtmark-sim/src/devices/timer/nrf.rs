@@ -50,7 +50,7 @@ pub struct NrfTimer {
 impl NrfTimer {
     pub fn new(peripheral: &Peripheral, ratio: ClockRatio) -> Self {
         let mut timer = Self {
-            channels: peripheral.channels.map_or(CHANNELS, usize::from).min(CHANNELS),
+            channels: peripheral.channel_count(),
             bits: peripheral.counter_bits.unwrap_or(32).into(),
             counter: Counter::new(Rate::every(1), 1 << 16),
             is_started: false,
@@ -287,7 +287,7 @@ pub struct NrfRtc {
 impl NrfRtc {
     pub fn new(peripheral: &Peripheral, ratio: ClockRatio) -> Self {
         let mut rtc = Self {
-            channels: peripheral.channels.map_or(RTC_CHANNELS, usize::from).min(RTC_CHANNELS),
+            channels: peripheral.channel_count(),
             counter: Counter::new(Rate::every(1), RTC_PERIOD),
             events: Events::default(),
             interrupts: 0,
