@@ -10,7 +10,7 @@ use rtmark_model::{Compiler, Setting, Settings};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{Cache, lock, short, touch_build};
-use crate::host::HostCode;
+use crate::host::CargoCode;
 use crate::layout::{self, make_linker};
 use crate::tools::{Tool, c_tools, clean, rust_flags, rust_target};
 use crate::{
@@ -264,7 +264,7 @@ impl Builder {
         let mut command = match build {
             BuildSystem::Make => self.make(&here, &variables, linker.as_deref(), goal),
             BuildSystem::Cargo => {
-                let code = HostCode::of(kernel, target, changes);
+                let code = CargoCode::of(kernel, target, changes);
                 // If this fails, the build only takes longer.
                 turn = host::take_over(&self.cache, &out, &code).unwrap_or_default();
                 let mut command = self.cargo(kernel, target, &out, changes, goal);

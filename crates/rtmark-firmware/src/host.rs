@@ -1,11 +1,12 @@
-//! Reuses what Cargo has compiled for the host in another build.
+//! Reuses what Cargo has compiled in another build: for the host, and packages of a registry for the target.
 //!
 //! Each build has a separate folder, so that builds for several socs can run in parallel. The macros
-//! and build scripts are the same in many of them, and take longer than the firmware. Cargo itself
-//! decides which of them are still valid, by the records beside them and by file times; those are
-//! preserved.
+//! and build scripts are the same in many of them, and take longer than the firmware; what the firmware uses
+//! from a registry is the same in builds with the same profile. Cargo itself decides what of all that is still
+//! valid, by the records beside it and by file times; those are preserved.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{DirEntry, File};
 use std::io;
 use std::path::Path;
 
@@ -19,41 +20,52 @@ pub const CARGO: &str = "cargo";
 const HOST: &str = "release";
 /// The file in a build's folder that names the link-time optimisation of its profile.
 const LTO: &str = "lto";
+/// The file in a build's folder that contains all of its profile.
+const PROFILE: &str = "profile";
+/// The folders in which Cargo keeps what belongs to a package, by its name and a digest.
+const OF_PACKAGES: [&str; 3] = ["deps", ".fingerprint", "build"];
+/// Where Cargo unpacks the packages of registries.
+const REGISTRY: &str = "/registry/src/";
 
-/// What a build's host code depends on besides its sources.
+/// What a build's code that others can reuse depends on besides its sources.
 #[derive(Clone, Debug)]
-pub struct HostCode {
+pub struct CargoCode {
     /// The profile's link-time optimisation. Cargo compiles host code anew for each value, and has no
     /// override of it for host code, as it has for the other keys of a profile.
     lto: String,
-    /// The target, which decides about some of the macro crates.
+    /// The whole profile, with which Cargo compiles the target's code.
+    profile: String,
+    /// The target, which decides about some of the macro crates, too.
     triple: &'static str,
 }
 
-impl HostCode {
-    /// Returns what the host code of a build depends on.
+impl CargoCode {
+    /// Returns what the reusable code of a build depends on.
     pub fn of(kernel: &Kernel, target: &Target, changes: &SettingChanges) -> Self {
         let profile = changes.cargo_profile(&kernel.manifest);
         let lto = profile.iter().find(|(key, _)| *key == "lto");
         Self {
             lto: lto.map_or_else(String::new, |(_, value)| value.trim_matches('"').to_owned()),
+            profile: profile.iter().map(|(key, value)| format!("{key} = {value}\n")).collect(),
             triple: rust_target(&target.core).unwrap_or_default(),
         }
     }
 }
 
-/// Copies host code into a new build from another build in the cache: preferably of the same kernel for
-/// the same target. A build in progress is left alone, but of several new builds of a kernel only one
-/// compiles what no other build has: the others wait for it.
+/// Copies compiled code into a new build from another build in the cache: preferably of the same kernel for
+/// the same target with the same profile, in which case packages of a registry are copied, too. A build in
+/// progress is left alone, but of several new builds of a kernel only one compiles the host code that no other
+/// build has: the others wait for it.
 ///
 /// Returns the lock that makes them wait, for the caller to hold until its build has ended; none if the
 /// build need not be waited for.
 ///
 /// # Errors
 /// When files cannot be copied. Nothing is left behind then.
-pub fn take_over(cache: &Cache, out: &Path, code: &HostCode) -> io::Result<Option<File>> {
+pub fn take_over(cache: &Cache, out: &Path, code: &CargoCode) -> io::Result<Option<File>> {
     std::fs::create_dir_all(out)?;
     std::fs::write(out.join(LTO), &code.lto)?;
+    std::fs::write(out.join(PROFILE), &code.profile)?;
     let cargo = out.join(CARGO);
     if cargo.join(HOST).exists() {
         return Ok(None);
@@ -69,39 +81,116 @@ pub fn take_over(cache: &Cache, out: &Path, code: &HostCode) -> io::Result<Optio
     let fits = |other: &Path| {
         (other.file_name() == out.file_name(), other.join(CARGO).join(code.triple).is_dir())
     };
-    others.sort_by_cached_key(|other| (std::cmp::Reverse(fits(other)), other.clone()));
+    let has_same_profile = |other: &Path| {
+        std::fs::read(other.join(PROFILE)).is_ok_and(|profile| profile == code.profile.as_bytes())
+    };
+    others.sort_by_cached_key(|other| {
+        (std::cmp::Reverse((fits(other), has_same_profile(other))), other.clone())
+    });
     for other in others {
         // While the lock is held, nobody builds there.
         let Ok(lock) = File::open(lock_of(&other)) else { continue };
         if lock.try_lock_shared().is_err() {
             continue;
         }
-        let part = cargo.join(format!("{HOST}.part"));
-        // Left over from an interrupted run.
-        let _ = std::fs::remove_dir_all(&part);
-        let copied = copy(&other.join(CARGO).join(HOST), &part);
-        copied.and_then(|()| std::fs::rename(&part, cargo.join(HOST))).inspect_err(|_| {
-            let _ = std::fs::remove_dir_all(&part);
-        })?;
+        let theirs = other.join(CARGO);
+        if fits(&other) == (true, true) && has_same_profile(&other) {
+            let of_target = Path::new(code.triple).join(HOST);
+            let (from, to) = (theirs.join(&of_target), cargo.join(&of_target));
+            // What is missing is compiled.
+            let _ = complete(&to, |part| copy_registry_packages(&from, part));
+        }
+        complete(&cargo.join(HOST), |part| copy(&theirs.join(HOST), part))?;
         return Ok(if fits(&other) == (true, true) { None } else { Some(turn) });
     }
     Ok(Some(turn))
+}
+
+/// Fills a new folder that is seen either as a whole or not at all.
+fn complete(folder: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let part = folder.with_extension("part");
+    // Left over from an interrupted run.
+    let _ = std::fs::remove_dir_all(&part);
+    fill(&part).and_then(|()| std::fs::rename(&part, folder)).inspect_err(|_| {
+        let _ = std::fs::remove_dir_all(&part);
+    })
+}
+
+/// Copies from a build of the target's code what belongs to packages of a registry: nothing of the kernel's
+/// own workspace, which depends on the soc.
+fn copy_registry_packages(from: &Path, to: &Path) -> io::Result<()> {
+    let packages = registry_packages(&from.join("deps"))?;
+    for folder in OF_PACKAGES {
+        std::fs::create_dir_all(to.join(folder))?;
+        for entry in std::fs::read_dir(from.join(folder))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if packages.contains(package_of(&name).as_str()) {
+                copy_entry(&entry, &to.join(folder).join(name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the crates in a folder of compiled ones that come from a registry, by the lists of sources beside
+/// them.
+fn registry_packages(deps: &Path) -> io::Result<BTreeSet<String>> {
+    let (mut packages, mut own) = (BTreeSet::new(), BTreeSet::new());
+    for entry in std::fs::read_dir(deps)? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "d") {
+            continue;
+        }
+        let name = package_of(&path.file_name().unwrap_or_default().to_string_lossy());
+        let list = std::fs::read_to_string(&path)?;
+        if is_of_registry(&list) {
+            packages.insert(name)
+        } else {
+            own.insert(name)
+        };
+    }
+    packages.retain(|name| !own.contains(name));
+    Ok(packages)
+}
+
+/// Returns whether a crate comes from a registry. Its list of sources is in the form of Make's rules, and begins
+/// with the crate's root.
+fn is_of_registry(list: &str) -> bool {
+    let rules = list.lines().filter(|line| !line.starts_with('#'));
+    let mut roots = rules
+        .filter_map(|line| line.split_once(": "))
+        .map(|(_, sources)| sources.split_once(".rs").map_or(sources, |(root, _)| root))
+        .peekable();
+    roots.peek().is_some() && roots.all(|root| root.replace('\\', "/").contains(REGISTRY))
+}
+
+/// Returns the name of the package or crate that a file or folder of Cargo's belongs to, in the form of a
+/// crate's: `libcortex_m-f21cfe336d4f836e.rlib` and `cortex-m-42f34d0ad44e8a63` belong to `cortex_m`.
+fn package_of(name: &str) -> String {
+    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
+    let named = stem.rsplit_once('-').map_or(stem, |(named, _)| named);
+    let is_library = matches!(extension, "rlib" | "rmeta");
+    let named = if is_library { named.strip_prefix("lib").unwrap_or(named) } else { named };
+    named.replace('-', "_")
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            copy(&from, &to)?;
-        } else {
-            std::fs::copy(&from, &to)?;
-            let modified = entry.metadata()?.modified()?;
-            File::options().append(true).open(&to)?.set_modified(modified)?;
-        }
+        copy_entry(&entry, &to.join(entry.file_name()))?;
     }
     Ok(())
+}
+
+/// Copies a file with its time, or a folder with what is in it.
+fn copy_entry(entry: &DirEntry, to: &Path) -> io::Result<()> {
+    if entry.file_type()?.is_dir() {
+        return copy(&entry.path(), to);
+    }
+    std::fs::copy(entry.path(), to)?;
+    File::options().append(true).open(to)?.set_modified(entry.metadata()?.modified()?)
 }
 
 #[cfg(test)]
@@ -127,8 +216,8 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000)
     }
 
-    fn with(lto: &str) -> HostCode {
-        HostCode { lto: lto.to_owned(), triple: "thumbv6m" }
+    fn with(lto: &str) -> CargoCode {
+        CargoCode { lto: lto.to_owned(), profile: format!("lto = {lto}\n"), triple: "thumbv6m" }
     }
 
     fn at(cache: &Cache, soc: &str, kernel: &str) -> PathBuf {
@@ -165,6 +254,81 @@ mod tests {
         // An existing folder is left alone.
         assert!(take_over(cache, &second, &with("fat")).expect("nothing to do").is_none());
         assert_eq!(taken(&second), "rtic's");
+    }
+
+    /// A list of sources as rustc writes it.
+    fn sources(root: &str) -> String {
+        format!(
+            "/b/deps/libx-1.rmeta: {root}/src/lib.rs {root}/src/README.md\n\n/b/deps/x-1.d: {root}/src/lib.rs\n\n\
+             {root}/src/lib.rs:\n\n# env-dep:CARGO_PKG_DESCRIPTION=of: /registry/src/ and more\n"
+        )
+    }
+
+    #[test]
+    fn crates_of_a_registry_are_known_by_their_sources() {
+        let lists = [
+            (sources("/home/me/.cargo/registry/src/index-1/cortex-m-0.7.10"), true),
+            (sources("/home/my\\ self/.cargo/registry/src/index-1/cortex-m-0.7.10"), true),
+            (sources("C:\\me\\.cargo\\registry\\src\\index-1\\cortex-m-0.7.10"), true),
+            (sources("/work/firmware/board"), false),
+            // Root first: a file that is included does not decide.
+            ("/b/x.d: own/src/main.rs /me/.cargo/registry/src/i/c/table.rs\n".to_owned(), false),
+            (String::new(), false),
+        ];
+        for (list, expected) in lists {
+            assert_eq!(is_of_registry(&list), expected, "{list}");
+        }
+        let names =
+            ["libcortex_m-f21c.rlib", "cortex_m-f21c.d", "cortex-m-42f3", "libcortex_m-f2.rmeta"];
+        assert_eq!(names.map(package_of), ["cortex_m"; 4]);
+        assert_eq!(package_of("libm-12.rlib"), "m");
+        assert_eq!(package_of("libm-12"), "libm");
+    }
+
+    #[test]
+    fn target_code_of_a_registry_is_copied_from_a_build_with_the_same_profile() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = &Cache::at(scratch.path());
+        let code = with("fat");
+        let first = at(cache, "a", "embassy");
+        build(&first, "syn");
+        std::fs::write(first.join(PROFILE), &code.profile).expect("writable");
+        let target = first.join("cargo/thumbv6m/release");
+        let files = [
+            ("deps/cortex_m-1.d", sources("/me/.cargo/registry/src/i/cortex-m-0.7.10")),
+            ("deps/libcortex_m-1.rlib", "code".to_owned()),
+            (".fingerprint/cortex-m-1/lib-cortex_m", "digest".to_owned()),
+            ("build/cortex-m-2/output", "cargo:".to_owned()),
+            ("deps/rtmark_board-3.d", sources("/work/firmware/board")),
+            ("deps/librtmark_board-3.rlib", "of this soc".to_owned()),
+            (".fingerprint/rtmark-board-3/lib-rtmark_board", "digest".to_owned()),
+            ("deps/boot-4", "an image".to_owned()),
+        ];
+        for (name, text) in &files {
+            let path = target.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+            std::fs::write(&path, text).expect("writable");
+            let file = File::options().append(true).open(&path).expect("there");
+            file.set_modified(an_hour_ago()).expect("its own");
+        }
+
+        let second = at(cache, "b", "embassy");
+        assert!(take_over(cache, &second, &code).expect("copied").is_none());
+        let there = second.join("cargo/thumbv6m/release");
+        for (at, (name, _)) in files.iter().enumerate() {
+            assert_eq!(there.join(name).is_file(), at < 4, "{name}");
+        }
+        let copied = std::fs::metadata(there.join("deps/libcortex_m-1.rlib"));
+        assert_eq!(copied.and_then(|file| file.modified()).expect("told"), an_hour_ago());
+
+        // With another level of optimisation, or for another kernel, only code for the host is the same.
+        let other = CargoCode { profile: "opt-level = 3\n".to_owned(), ..code.clone() };
+        for (soc, kernel, code) in [("c", "embassy", other), ("d", "rtic", code)] {
+            let out = at(cache, soc, kernel);
+            drop(take_over(cache, &out, &code).expect("copied"));
+            assert_eq!(taken(&out), "syn");
+            assert!(!out.join("cargo/thumbv6m").exists(), "{kernel}");
+        }
     }
 
     #[test]

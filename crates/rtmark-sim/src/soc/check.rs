@@ -23,9 +23,11 @@ pub const EXTI_LINES: u8 = 16;
 const SYSTEM_SPACE: u64 = 0xE000_0000;
 
 /// A step from a table into its contents.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum KeyStep {
     Key(&'static str),
+    /// A key that the file's author chose.
+    Name(String),
     Index(usize),
 }
 
@@ -36,9 +38,12 @@ pub struct Refusal {
     message: String,
 }
 
-type Checked = Result<(), Refusal>;
+pub type Checked = Result<(), Refusal>;
 
-fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal> {
+/// Ranges of addresses, and what is there.
+pub type Taken<'a> = Vec<(Range<u64>, &'a str)>;
+
+pub fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { path: path.to_vec(), message: message.into() })
 }
 
@@ -60,6 +65,7 @@ fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     for step in path {
         let next = match (step, value) {
             (KeyStep::Key(key), DeValue::Table(mut table)) => table.remove(*key),
+            (KeyStep::Name(name), DeValue::Table(mut table)) => table.remove(name.as_str()),
             (KeyStep::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
             _ => None,
         };
@@ -202,6 +208,7 @@ impl Soc {
         self.check_vectors()?;
         self.check_memories(&mut taken)?;
         self.check_peripherals(&mut taken)?;
+        self.check_unmodelled(&mut taken)?;
         self.check_clock_tree()?;
         self.check_caches()?;
         self.check_init()?;
@@ -315,7 +322,7 @@ impl Soc {
         )
     }
 
-    fn check_memories<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
+    fn check_memories<'a>(&'a self, taken: &mut Taken<'a>) -> Checked {
         for (at, memory) in self.memories.iter().enumerate() {
             let name = memory.name.as_str();
             let path = |key| [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key(key)];
@@ -365,12 +372,12 @@ impl Soc {
     }
 
     /// Records that a range of addresses is used, or refuses it if it overlaps another.
-    fn take<'a>(
+    pub(super) fn take<'a>(
         path: &[KeyStep],
         subject: &str,
         name: &'a str,
         range: Range<u64>,
-        taken: &mut Vec<(Range<u64>, &'a str)>,
+        taken: &mut Taken<'a>,
     ) -> Checked {
         let (start, end) = (range.start, range.end);
         let clash = taken.iter().find(|(other, _)| start < other.end && other.start < end);
@@ -388,7 +395,7 @@ impl Soc {
         Ok(())
     }
 
-    fn check_peripherals<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
+    fn check_peripherals<'a>(&'a self, taken: &mut Taken<'a>) -> Checked {
         for (at, peripheral) in self.peripherals.iter().enumerate() {
             let name = peripheral.name.as_str();
             let path = |key| [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key(key)];

@@ -13,8 +13,10 @@ mod core_registers;
 mod memory_timing;
 mod peripheral;
 mod revision;
+mod unmodelled;
 
 pub use self::check::{EXTI_LINES, VENDORS};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rtmark_units::Hertz;
@@ -32,6 +34,7 @@ pub use peripheral::{
     PeripheralRegister, Pins, Program, Routes, Scale, SlowRead,
 };
 pub use revision::{Generation, Revision};
+pub use unmodelled::Block;
 
 /// The kind of a memory, which decides whether stores reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -234,6 +237,9 @@ pub struct Soc {
     /// The peripherals that firmware finds; addresses outside them read as zero.
     #[serde(default, rename = "peripheral")]
     pub peripherals: Vec<Peripheral>,
+    /// The peripherals without a model, by name, for messages.
+    #[serde(default)]
+    pub unmodelled: BTreeMap<String, Block>,
     /// The timer by which alarm-based drivers count time; SysTick if none is given.
     #[serde(default)]
     pub time_base: Option<TimeBase>,
@@ -311,11 +317,15 @@ impl Soc {
 
     /// Names the register at an address, with its peripheral's name (`RCC.CR`, `NVIC.ISER0`); where only the
     /// peripheral is known, by its offset in it (`TIM2+0x4c`). Returns `None` for an address of neither a
-    /// peripheral of the soc's file nor of the core.
+    /// peripheral of the soc's file, modelled or not, nor of the core.
     pub fn register_name(&self, address: u32) -> Option<String> {
         let holds = |block: &&Peripheral| address.wrapping_sub(block.base) < block.extent();
         let Some(block) = self.peripherals.iter().find(holds) else {
-            return core_registers::name(address).filter(|_| self.core.is_cortex_m());
+            let core = || core_registers::name(address).filter(|_| self.core.is_cortex_m());
+            let mut others = self.unmodelled.iter();
+            return others
+                .find_map(|(name, block)| Some(format!("{name}+{:#x}", block.offset(address)?)))
+                .or_else(core);
         };
         let offset = address - block.base;
         let named = block.registers.iter().find(|register| register.offset == offset);
