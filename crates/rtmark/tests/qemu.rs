@@ -100,11 +100,11 @@ fn on_qemu(case: &Case, folder: &Path) -> String {
     without_timing(&qemu.wait_with_output().expect("its output").stdout)
 }
 
-/// As each kernel documents, but time is counted by SysTick: of a timer, QEMU's machine interrupts
+/// As in the default suite, but time is counted by SysTick: of a timer, QEMU's machine interrupts
 /// when it overflows and not when it has come to a compare register's value.
 fn switched(kernel: &Kernel, soc: &Soc) -> SettingChanges {
     let has_driver = !kernel.manifest.time_bases.is_empty();
-    let variant = if has_driver { "documented+tick_hz=1000" } else { "documented" };
+    let variant = if has_driver { "product+tick_hz=1000" } else { "product" };
     let variant: Variant = variant.parse().expect("a variant");
     variant.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
 }
