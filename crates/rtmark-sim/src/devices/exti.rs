@@ -18,6 +18,8 @@ pub enum ExtiLayout {
     /// Separate pending bits for rising and falling edges; the ports are selected in EXTI itself (RM0490,
     /// 13.5).
     V2,
+    /// One pending bit per line, with V2's masks; the ports are selected in SYSCFG (RM0433, EXTI registers).
+    H7,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +38,12 @@ enum ExtiRegister {
 impl ExtiLayout {
     const fn register(self, offset: u32) -> Option<ExtiRegister> {
         Some(match (self, offset) {
-            (Self::V1, 0x00) | (Self::V2, 0x80) => ExtiRegister::InterruptMask,
-            (Self::V1, 0x04) | (Self::V2, 0x84) => ExtiRegister::EventMask,
-            (Self::V1, 0x08) | (Self::V2, 0x00) => ExtiRegister::Rising,
-            (Self::V1, 0x0C) | (Self::V2, 0x04) => ExtiRegister::Falling,
-            (Self::V1, 0x10) | (Self::V2, 0x08) => ExtiRegister::Software,
-            (Self::V1, 0x14) | (Self::V2, 0x0C) => ExtiRegister::Pending,
+            (Self::V1, 0x00) | (Self::V2 | Self::H7, 0x80) => ExtiRegister::InterruptMask,
+            (Self::V1, 0x04) | (Self::V2 | Self::H7, 0x84) => ExtiRegister::EventMask,
+            (Self::V1, 0x08) | (Self::V2 | Self::H7, 0x00) => ExtiRegister::Rising,
+            (Self::V1, 0x0C) | (Self::V2 | Self::H7, 0x04) => ExtiRegister::Falling,
+            (Self::V1, 0x10) | (Self::V2 | Self::H7, 0x08) => ExtiRegister::Software,
+            (Self::V1, 0x14) | (Self::V2, 0x0C) | (Self::H7, 0x88) => ExtiRegister::Pending,
             (Self::V2, 0x10) => ExtiRegister::PendingFalling,
             (Self::V2, 0x60..=0x6C) => ExtiRegister::Ports((offset - 0x60) as usize),
             _ => return None,
@@ -87,6 +89,8 @@ impl Exti {
             ExtiLayout::V1 => 0,
             // The lines of other peripherals (RM0490, 13.5.11).
             ExtiLayout::V2 => 0xFFF8_0000,
+            // Likewise (RM0433, EXTI_CPUIMR1).
+            ExtiLayout::H7 => 0xFFC0_0000,
         };
         Self {
             layout,
@@ -134,7 +138,7 @@ impl Exti {
         }
         let (rising, falling) = (rising & self.rising, falling & self.falling);
         match self.layout {
-            ExtiLayout::V1 => self.pending |= rising | falling,
+            ExtiLayout::V1 | ExtiLayout::H7 => self.pending |= rising | falling,
             ExtiLayout::V2 => {
                 self.pending |= rising;
                 self.pending_falling |= falling;
@@ -150,7 +154,7 @@ impl Exti {
                 self.pending |= lines & !self.software & self.interrupt_mask;
                 self.software |= lines;
             }
-            ExtiLayout::V2 => self.pending |= lines,
+            ExtiLayout::V2 | ExtiLayout::H7 => self.pending |= lines,
         }
     }
 }

@@ -389,6 +389,7 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
         Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
         Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
+        Kind::Stm32ExtiH7 => Device::Exti(Exti::new(ExtiLayout::H7)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
         // The core implements these itself, so nothing remains to be done here.

@@ -21,6 +21,8 @@ struct Rules {
     followed: Vec<u32>,
     /// For each entry of `register.acts`, the offset of the register that it names.
     acted_on: Vec<u32>,
+    /// For each entry of `register.locks`, the offset of the register that it names.
+    locked_by: Vec<u32>,
     /// The memory that `register.controls` names.
     memory: Option<usize>,
     /// The memories that `register.programs` and `register.erases` name.
@@ -82,6 +84,7 @@ impl Registers {
                 .map(|follow| follow.register.as_deref().map_or(register.offset, offset_of))
                 .collect(),
             acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
+            locked_by: register.locks.iter().map(|lock| offset_of(&lock.register)).collect(),
             memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
             programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
             erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),
@@ -158,6 +161,13 @@ impl Registers {
             value = value & !(ones(width) << follow.bit) | field << follow.bit;
         }
         value
+    }
+
+    /// Returns the bits that writes do not change now.
+    fn locked(&self, rules: &Rules) -> u32 {
+        let locks = rules.register.locks.iter().zip(&rules.locked_by);
+        let locking = locks.filter(|(lock, by)| self.held(**by) & lock.mask != 0);
+        locking.fold(0, |locked, (lock, _)| locked | lock.bits)
     }
 
     fn act(&mut self, act: &Act, on: u32, value: u32) {
@@ -250,7 +260,7 @@ impl DeviceModel for Registers {
         };
         let rules = &all[at];
         let Rules { register, acted_on, memory, .. } = rules;
-        let changes = mask & register.writable & !register.clear_by_one;
+        let changes = mask & register.writable & !register.clear_by_one & !self.locked(rules);
         let cleared = value & mask & register.clear_by_one;
         self.written.insert(offset, (held & !changes | value & changes) & !cleared);
         env.effects.without_model |= value & mask & register.starts != 0;

@@ -116,7 +116,9 @@ impl DeviceModel for Sio {
             return Some(());
         }
         match offset {
-            0x50 | 0x54 => {}
+            0x50 => {}
+            // There is no other core that could read it.
+            0x54 => env.effects.without_model = true,
             0x60 | 0x68 => {
                 self.dividend = value;
                 self.start_division(env.now, offset == 0x68);

@@ -65,6 +65,9 @@ pub enum PeripheralKind {
     /// EXTI of STM32C0 and G0 (RM0490, chapter 13), lines 0 to 15. `irq`: one number for each of these
     /// lines.
     Stm32ExtiV2,
+    /// EXTI of STM32H7 with one core (RM0433, EXTI registers), lines 0 to 15. `irq`: one number for each of
+    /// these lines.
+    Stm32ExtiH7,
     /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
     Rp2040IoBank,
     /// IO_BANK0 of RP2350 (datasheet, 9.11.1): interrupts of 48 pins. `irq`: core 0's.
@@ -269,7 +272,7 @@ impl PeripheralKind {
             Self::Stm32Timer => 2,
             Self::CmsdkDualTimer | Self::CadenceTtc => 3,
             Self::CmsdkUart | Self::Rp2040Timer | Self::Rp2350Timer => 4,
-            Self::Stm32ExtiV1 | Self::Stm32ExtiV2 => EXTI_LINES as usize,
+            Self::Stm32ExtiV1 | Self::Stm32ExtiV2 | Self::Stm32ExtiH7 => EXTI_LINES as usize,
         }
     }
 
@@ -289,14 +292,13 @@ impl Peripheral {
     /// Returns how many bytes of addresses it occupies.
     pub fn extent(&self) -> u32 {
         use PeripheralKind::{
-            Pl390, RiscvClint, Stm32ExtiV1, Stm32ExtiV2, Stm32Lpuart, Stm32Timer, Stm32UsartV1,
-            Stm32UsartV2,
+            Pl390, RiscvClint, Stm32ExtiH7, Stm32ExtiV1, Stm32ExtiV2, Stm32Lpuart, Stm32Timer,
+            Stm32UsartV1, Stm32UsartV2,
         };
         let usual = match self.kind {
             _ if self.atomic_aliases => 0x4000,
-            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 | Stm32Lpuart | Stm32ExtiV1 | Stm32ExtiV2 => {
-                0x400
-            }
+            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 | Stm32Lpuart | Stm32ExtiV1 | Stm32ExtiV2
+            | Stm32ExtiH7 => 0x400,
             RiscvClint => 0x1_0000,
             Pl390 => 0x2000,
             _ => 0x1000,
@@ -329,6 +331,9 @@ pub struct PeripheralRegister {
     /// number generator.
     #[serde(default)]
     pub random: u32,
+    /// Bits that writes do not change while a bit of another register is one: those of a PLL that runs.
+    #[serde(default)]
+    pub locks: Vec<Lock>,
     /// The bits by which a program that writes a one starts something that has no model.
     #[serde(default)]
     pub starts: u32,
@@ -355,6 +360,18 @@ pub struct PeripheralRegister {
 
 const fn all_bits() -> u32 {
     u32::MAX
+}
+
+/// Bits of a register that writes do not change under a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// The bits that keep their value.
+    pub bits: u32,
+    /// The register of the same block that locks them,
+    pub register: String,
+    /// while any of these bits of it is one.
+    pub mask: u32,
 }
 
 /// Pins whose levels are in one register, from bit 0 on.

@@ -106,6 +106,16 @@ impl Soc {
                 );
             }
         }
+        let mut locks = register.locks.iter();
+        if let Some(lock) = locks.find(|lock| !exists(&lock.register)) {
+            return refuse(
+                &path("locks"),
+                format!(
+                    "register {name} is locked by {}, which is not a register of the block",
+                    lock.register
+                ),
+            );
+        }
         for act in &register.acts {
             if !is_field(act.bit, act.width) {
                 return refuse(

@@ -1,4 +1,5 @@
-//! Registers of RP2040, RP2350 and LM3S6965 by which firmware recognises the chip, or for which it waits.
+//! Registers of RP2040, RP2350, LM3S6965 and STM32s by which firmware recognises the chip, for which it waits, or
+//! which start something without a model.
 
 use super::*;
 use crate::{Level, PinChange};
@@ -90,4 +91,50 @@ fn lm3s6965_is_revision_a2() {
     let mut lm3s = machine!("lm3s6965");
     let found = [0x000, 0x004, 0x060, 0x070].map(|at| lm3s.read(0x400F_E000 + at));
     assert_eq!(found, [0x1001_0002, 0x1073_402E, 0x078E_3AD1, 0x0780_2810]);
+}
+
+/// RM0433, RCC_PLLCKSELR: the hardware keeps the divisor of a PLL that is on, and the source while any is.
+#[test]
+fn stm32h743s_plls_keep_their_input_while_they_run() {
+    let mut h743 = machine!("stm32h743");
+    let (control, select) = (0x5802_4400, 0x5802_4428);
+    h743.write(select, 0x0040_4042);
+    let off = h743.read(control);
+    h743.write(control, off | 1 << 24);
+    h743.write(select, 0);
+    assert_eq!(h743.read(select), 0x0000_0042, "PLL1 is on");
+    h743.write(control, off | 1 << 28);
+    h743.write(select, 0x0120_5051);
+    assert_eq!(h743.read(select), 0x0000_5052, "PLL3 is on");
+    h743.write(control, off);
+    h743.write(select, 0x0120_5051);
+    assert_eq!(h743.read(select), 0x0120_5051);
+}
+
+/// What a program waits for in vain, or what would happen to it, is told: transfers by DMA, watchdogs, another core,
+/// a timer that is always on.
+#[test]
+fn what_has_no_model_is_told_when_it_starts() {
+    let starts = [
+        (machine!("stm32c031"), vec![(0x4002_0008, 0x81), (0x4000_3000, 0xCCCC)]),
+        (machine!("stm32f100"), vec![(0x4002_0080, 1), (0x4000_3000, 0xCCCC)]),
+        (machine!("stm32f103"), vec![(0x4002_0008, 1), (0x4000_3000, 0xCCCC)]),
+        (machine!("stm32f405"), vec![(0x4002_60B8, 1), (0x4002_6410, 1), (0x4000_2C00, 0xFF)]),
+        (machine!("stm32f411"), vec![(0x4002_6010, 1), (0x4000_3000, 0x5555)]),
+        (machine!("stm32f446"), vec![(0x4002_6028, 1), (0x4000_3000, 0xCCCC)]),
+        (machine!("stm32g071"), vec![(0x4002_0080, 1), (0x4000_3000, 0xCCCC)]),
+        (machine!("stm32g431"), vec![(0x4002_046C, 1), (0x4000_3000, 0xCCCC)]),
+        (machine!("stm32l432"), vec![(0x4002_0408, 1), (0x4000_3000, 0xCCCC)]),
+        (machine!("rp2040"), vec![(0xD000_0054, 1)]),
+        (machine!("rp2350"), vec![(0xD000_0054, 1), (0x4010_0088, 0x5AFE_0002)]),
+    ];
+    for (mut machine, writes) in starts {
+        for (told, (address, value)) in writes.into_iter().enumerate() {
+            let soc = &machine.0.soc().name;
+            assert_eq!(machine.0.unmodelled().count(), told, "{soc} before {address:#010x}");
+            machine.write(address, value);
+            let last = machine.0.unmodelled().any(|one| (one.address, one.writes) == (address, 1));
+            assert!(last, "{} {address:#010x}", machine.0.soc().name);
+        }
+    }
 }

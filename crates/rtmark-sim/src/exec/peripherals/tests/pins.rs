@@ -120,6 +120,34 @@ fn newer_families_distinguish_rising_from_falling_edges() {
     assert_eq!(c031.read(exti + 0x10), 0);
 }
 
+/// RM0433, EXTI registers: V2's triggers and masks with one pending bit, and ports in SYSCFG.
+#[test]
+fn stm32h7_pends_the_interrupt_of_a_line() {
+    let mut h743 = machine!("stm32h743");
+    let (select, exti) = (0x5800_0408, 0x5800_0000);
+    let (mask, pending) = (exti + 0x80, exti + 0x88);
+    h743.0.drive_pin("PC2", &changes(&[(100, 1), (200, 0)])).expect("one");
+    h743.0.drive_pin("PA2", &changes(&[(300, 1)])).expect("one");
+    assert_eq!(h743.read(mask), 0xFFC0_0000);
+    h743.write(select, 2 << 8);
+    h743.write(exti, 1 << 2);
+    h743.write(exti + 4, 1 << 2);
+    h743.until(150);
+    assert_eq!((h743.read(pending), h743.pending(8)), (1 << 2, false), "masked");
+    h743.write(mask, 0xFFC0_0004);
+    assert!(h743.pending(8) && !h743.pending(7), "EXTI2");
+    h743.write(pending, 1 << 2);
+    assert_eq!(h743.read(pending), 0);
+    h743.until(250);
+    assert_eq!(h743.read(pending), 1 << 2, "the falling one");
+    h743.write(pending, 1 << 2);
+    h743.until(350);
+    assert_eq!(h743.read(pending), 0, "PA2 is not the line's");
+    h743.write(exti + 8, 1 << 12);
+    assert_eq!((h743.read(exti + 8), h743.read(pending)), (0, 1 << 12), "by the program");
+    assert_eq!(h743.0.unmodelled().count(), 0);
+}
+
 #[test]
 fn rp2040_distinguishes_levels_from_edges() {
     let banks =
