@@ -231,6 +231,22 @@ mod tests {
     }
 
     #[test]
+    fn of_two_orders_that_explain_nearly_everything_the_lower_one_is_claimed() {
+        // 200 + 10 n^1.14: the remaining squares are 2647 for n, and 1462 for n log n.
+        let fit = measured([210, 222, 249, 307, 436, 721, 1350]);
+        assert_eq!(fit.order, Order::Linear);
+        assert!((fit.explained - 0.9974).abs() < 0.0001, "{fit:?}");
+    }
+
+    #[test]
+    fn orders_have_the_names_of_the_field() {
+        let orders = [Order::Constant, Order::Logarithmic, Order::Linear, Order::Linearithmic];
+        assert_eq!(orders.map(Order::name), ["constant", "logarithmic", "linear", "n log n"]);
+        let others = [Order::Quadratic, Order::Falling, Order::Irregular];
+        assert_eq!(others.map(Order::name), ["quadratic", "falling", "irregular"]);
+    }
+
+    #[test]
     fn few_or_no_points_are_handled() {
         assert_eq!(fit(&[]), None);
         assert_eq!(fit(&[(1, 5), (2, 6), (4, 7)]), None);
