@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn only_costs_that_keep_falling_or_begin_far_above_the_others_fall() {
+        assert_eq!(measured([120, 108, 100, 100, 100, 100, 100]).order, Order::Constant);
+        assert_eq!(measured([125, 108, 100, 100, 100, 100, 100]).order, Order::Constant);
+        assert_eq!(measured([126, 108, 100, 100, 100, 100, 100]).order, Order::Falling);
+        assert_eq!(measured([900, 100, 900, 100, 900, 100, 300]).order, Order::Irregular);
+        assert_ne!(measured([100, 80, 84, 88, 92, 96, 100]).order, Order::Falling);
+    }
+
+    #[test]
     fn of_two_orders_that_explain_nearly_everything_the_lower_one_is_claimed() {
         // 200 + 10 n^1.14: the remaining squares are 2647 for n, and 1462 for n log n.
         let fit = measured([210, 222, 249, 307, 436, 721, 1350]);

@@ -34,7 +34,7 @@ pub use peripheral::{
     PeripheralRegister, Pins, Program, Routes, Scale, SlowRead,
 };
 pub use revision::{Generation, Revision};
-pub use unmodelled::Block;
+pub use unmodelled::UnmodelledBlock;
 
 /// The kind of a memory, which decides whether stores reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -239,7 +239,7 @@ pub struct Soc {
     pub peripherals: Vec<Peripheral>,
     /// The peripherals without a model, by name, for messages.
     #[serde(default)]
-    pub unmodelled: BTreeMap<String, Block>,
+    pub unmodelled: BTreeMap<String, UnmodelledBlock>,
     /// The timer by which alarm-based drivers count time; SysTick if none is given.
     #[serde(default)]
     pub time_base: Option<TimeBase>,

@@ -11,14 +11,14 @@ use super::check::{Checked, KeyStep, Taken, refuse};
 /// The addresses of a peripheral without a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Block {
+pub struct UnmodelledBlock {
     /// Its first address.
     pub base: u32,
     /// Its size in bytes.
     pub size: u32,
 }
 
-impl Block {
+impl UnmodelledBlock {
     /// Returns the offset of an address in this block, if it is within.
     pub fn offset(self, address: u32) -> Option<u32> {
         Some(address.wrapping_sub(self.base)).filter(|offset| *offset < self.size)
@@ -35,7 +35,7 @@ impl Soc {
     pub(super) fn check_unmodelled<'a>(&'a self, taken: &mut Taken<'a>) -> Checked {
         for (name, block) in &self.unmodelled {
             let path = [KeyStep::Key("unmodelled"), KeyStep::Name(name.clone())];
-            let Block { base, size } = *block;
+            let UnmodelledBlock { base, size } = *block;
             let ends = block.range().end <= 1 << 32;
             if size == 0 || !size.is_multiple_of(4) || !base.is_multiple_of(4) || !ends {
                 return refuse(
