@@ -46,7 +46,9 @@ impl CargoCode {
         let lto = profile.iter().find(|(key, _)| *key == "lto");
         Self {
             lto: lto.map_or_else(String::new, |(_, value)| value.trim_matches('"').to_owned()),
-            profile: profile.iter().map(|(key, value)| format!("{key} = {value}\n")).collect(),
+            profile: profile
+                .iter()
+                .fold(String::new(), |text, (key, value)| text + key + " = " + value + "\n"),
             triple: rust_target(&target.core).unwrap_or_default(),
         }
     }

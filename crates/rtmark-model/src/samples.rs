@@ -413,11 +413,12 @@ mod tests {
         }
         assert_eq!(mixed(&[(135, 80), (249, 20)]).modes().len(), 2);
         // A mode is named by the most frequent of its lengths.
-        let named =
-            |lengths: &[(u64, usize)]| mixed(lengths).modes().first().map(|mode| mode.value);
-        assert_eq!(named(&[(100, 20), (101, 60), (102, 30)]), Some(101));
-        assert_eq!(named(&[(100, 30), (101, 20), (102, 20)]), Some(100));
-        assert_eq!(named(&[(100, 30), (101, 20), (102, 40)]), Some(102));
+        let named = |lengths: &[(u64, usize)]| {
+            mixed(lengths).modes().first().map(|mode| (mode.value, mode.times))
+        };
+        assert_eq!(named(&[(100, 20), (101, 60), (102, 30)]), Some((101, 110)));
+        assert_eq!(named(&[(100, 30), (101, 20), (102, 30)]), Some((100, 80)));
+        assert_eq!(named(&[(100, 30), (101, 20), (102, 40)]), Some((102, 90)));
         assert_eq!(mixed(&[(7, 10), (9, 10)]).modes().len(), 1, "two cycles are near");
         assert_eq!(mixed(&[(7, 10), (10, 10)]).modes().len(), 2);
         assert!(mixed(&[(7, 4), (20, 4)]).modes().is_empty(), "too few to tell");

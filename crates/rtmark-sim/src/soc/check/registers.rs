@@ -34,6 +34,25 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
     Ok(())
 }
 
+/// Refuses locks that no register holds.
+fn check_locks(
+    peripheral: &Peripheral,
+    register: &PeripheralRegister,
+    path: &[KeyStep],
+) -> Checked {
+    let exists = |wanted: &str| peripheral.registers.iter().any(|one| one.name == wanted);
+    match register.locks.iter().find(|lock| !exists(&lock.register)) {
+        None => Ok(()),
+        Some(lock) => refuse(
+            path,
+            format!(
+                "register {} is locked by {}, which is not a register of the block",
+                register.name, lock.register
+            ),
+        ),
+    }
+}
+
 /// Refuses fields that select ports of lines that EXTI does not have.
 fn check_routes(register: &PeripheralRegister, path: &[KeyStep]) -> Checked {
     let Some(Routes { first, count, width }) = register.routes else { return Ok(()) };
@@ -106,16 +125,6 @@ impl Soc {
                 );
             }
         }
-        let mut locks = register.locks.iter();
-        if let Some(lock) = locks.find(|lock| !exists(&lock.register)) {
-            return refuse(
-                &path("locks"),
-                format!(
-                    "register {name} is locked by {}, which is not a register of the block",
-                    lock.register
-                ),
-            );
-        }
         for act in &register.acts {
             if !is_field(act.bit, act.width) {
                 return refuse(
@@ -154,6 +163,7 @@ impl Soc {
                 );
             }
         }
+        check_locks(peripheral, register, &path("locks"))?;
         check_routes(register, &path("routes"))?;
         self.check_flash_writes(peripheral, register, &path)?;
         match &register.controls {
@@ -222,5 +232,23 @@ impl Soc {
             );
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_name_a_register_of_the_block() {
+        let text = "name = 'x'\ndescription = 'd'\ncore = 'cortex-m0plus'\nclock_hz = 1000\n\
+            interrupts = 32\npriority_bits = 2\n[[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0\n\
+            size = 64\n[[peripheral]]\nname = 'RCC'\nkind = 'registers'\nbase = 0x40000000\n\
+            [[peripheral.register]]\nname = 'CR'\noffset = 0\n[[peripheral.register]]\nname = 'PLL'\n\
+            offset = 4\nlocks = [{ bits = 1, register = 'CR', mask = 2 }]\n";
+        Soc::from_toml(text).expect("good");
+        let refusal = Soc::from_toml(&text.replace("'CR', mask", "'CFGR', mask"));
+        let refusal = refusal.expect_err("there is no such register").to_string();
+        assert!(refusal.contains("line 22: register PLL is locked by CFGR"), "{refusal}");
     }
 }
