@@ -84,7 +84,11 @@ impl Registers {
                 .map(|follow| follow.register.as_deref().map_or(register.offset, offset_of))
                 .collect(),
             acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
-            locked_by: register.locks.iter().map(|lock| offset_of(&lock.register)).collect(),
+            locked_by: register
+                .locks
+                .iter()
+                .map(|lock| lock.register.as_deref().map_or(register.offset, offset_of))
+                .collect(),
             memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
             programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
             erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),
@@ -166,8 +170,11 @@ impl Registers {
     /// Returns the bits that writes do not change now.
     fn locked(&self, rules: &Rules) -> u32 {
         let locks = rules.register.locks.iter().zip(&rules.locked_by);
-        let locking = locks.filter(|(lock, by)| self.held(**by) & lock.mask != 0);
-        locking.fold(0, |locked, (lock, _)| locked | lock.bits)
+        let locking = locks.filter(|(lock, by)| {
+            let is_set = self.held(**by) >> lock.of & 1 == 1;
+            is_set != (lock.how == FollowHow::Inverse)
+        });
+        locking.fold(0, |locked, (lock, _)| locked | ones(lock.width) << lock.bit)
     }
 
     fn act(&mut self, act: &Act, on: u32, value: u32) {

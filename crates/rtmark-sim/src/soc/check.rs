@@ -23,11 +23,9 @@ pub const EXTI_LINES: u8 = 16;
 const SYSTEM_SPACE: u64 = 0xE000_0000;
 
 /// A step from a table into its contents.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum KeyStep {
     Key(&'static str),
-    /// A key that the file's author chose.
-    Name(String),
     Index(usize),
 }
 
@@ -65,7 +63,6 @@ fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     for step in path {
         let next = match (step, value) {
             (KeyStep::Key(key), DeValue::Table(mut table)) => table.remove(*key),
-            (KeyStep::Name(name), DeValue::Table(mut table)) => table.remove(name.as_str()),
             (KeyStep::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
             _ => None,
         };

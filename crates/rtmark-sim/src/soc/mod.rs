@@ -272,8 +272,9 @@ impl Soc {
     /// Reads a soc file.
     ///
     /// # Errors
-    /// When the text is not TOML, has an unknown key, lacks a key, or describes an impossible chip
-    /// (overlapping memories, a line whose size is not a power of two…).
+    /// When the text is not TOML, has an unknown key or lacks one, or describes an impossible chip.
+    // Compiled by the caller: the page's program wants it small, this crate wants to be fast.
+    #[inline]
     pub fn from_toml(text: &str) -> Result<Self, SocError> {
         let mut soc: Self = toml::from_str(text)?;
         soc.copy_registers()
@@ -316,16 +317,15 @@ impl Soc {
     }
 
     /// Names the register at an address, with its peripheral's name (`RCC.CR`, `NVIC.ISER0`); where only the
-    /// peripheral is known, by its offset in it (`TIM2+0x4c`). Returns `None` for an address of neither a
-    /// peripheral of the soc's file, modelled or not, nor of the core.
+    /// peripheral is known, by its offset in it (`TIM2+0x4c`). `None`: neither in the soc's file nor the core's.
     pub fn register_name(&self, address: u32) -> Option<String> {
         let holds = |block: &&Peripheral| address.wrapping_sub(block.base) < block.extent();
         let Some(block) = self.peripherals.iter().find(holds) else {
             let core = || core_registers::name(address).filter(|_| self.core.is_cortex_m());
-            let mut others = self.unmodelled.iter();
-            return others
-                .find_map(|(name, block)| Some(format!("{name}+{:#x}", block.offset(address)?)))
-                .or_else(core);
+            let named = |(name, block): (&String, &UnmodelledBlock)| {
+                Some(format!("{name}+{:#x}", block.offset(address)?))
+            };
+            return self.unmodelled.iter().find_map(named).or_else(core);
         };
         let offset = address - block.base;
         let named = block.registers.iter().find(|register| register.offset == offset);

@@ -331,9 +331,10 @@ pub struct PeripheralRegister {
     /// number generator.
     #[serde(default)]
     pub random: u32,
-    /// Bits that writes do not change while a bit of another register is one: those of a PLL that runs.
+    /// Fields that writes do not change while the bit `of` a register is one, such as those of a PLL that runs; or
+    /// zero, with `how = "inverse"`.
     #[serde(default)]
-    pub locks: Vec<Lock>,
+    pub locks: Vec<Follow>,
     /// The bits by which a program that writes a one starts something that has no model.
     #[serde(default)]
     pub starts: u32,
@@ -360,18 +361,6 @@ pub struct PeripheralRegister {
 
 const fn all_bits() -> u32 {
     u32::MAX
-}
-
-/// Bits of a register that writes do not change under a condition.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lock {
-    /// The bits that keep their value.
-    pub bits: u32,
-    /// The register of the same block that locks them,
-    pub register: String,
-    /// while any of these bits of it is one.
-    pub mask: u32,
 }
 
 /// Pins whose levels are in one register, from bit 0 on.
@@ -409,7 +398,7 @@ pub struct Routes {
     pub width: u8,
 }
 
-/// A field that reads as another field's value.
+/// A field that reads as another field's value, or depends on one of its bits.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Follow {

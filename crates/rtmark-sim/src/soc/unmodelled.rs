@@ -8,14 +8,20 @@ use serde::Deserialize;
 use super::Soc;
 use super::check::{Checked, KeyStep, Taken, refuse};
 
-/// The addresses of a peripheral without a model.
+/// The addresses of a peripheral without a model: in a soc file, its first one and its size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "[u32; 2]")]
 pub struct UnmodelledBlock {
     /// Its first address.
     pub base: u32,
     /// Its size in bytes.
     pub size: u32,
+}
+
+impl From<[u32; 2]> for UnmodelledBlock {
+    fn from([base, size]: [u32; 2]) -> Self {
+        Self { base, size }
+    }
 }
 
 impl UnmodelledBlock {
@@ -33,8 +39,8 @@ impl UnmodelledBlock {
 impl Soc {
     /// Refuses blocks of registers that overlap something else, which would have two names.
     pub(super) fn check_unmodelled<'a>(&'a self, taken: &mut Taken<'a>) -> Checked {
+        let path = [KeyStep::Key("unmodelled")];
         for (name, block) in &self.unmodelled {
-            let path = [KeyStep::Key("unmodelled"), KeyStep::Name(name.clone())];
             let UnmodelledBlock { base, size } = *block;
             let ends = block.range().end <= 1 << 32;
             if size == 0 || !size.is_multiple_of(4) || !base.is_multiple_of(4) || !ends {
@@ -43,14 +49,6 @@ impl Soc {
                     format!(
                         "unmodelled {name}: base {base:#x} and size {size:#x} are not multiples of 4, \
                          size at least 4, below 4 GiB"
-                    ),
-                );
-            }
-            if self.peripherals.iter().any(|peripheral| peripheral.name == *name) {
-                return refuse(
-                    &path,
-                    format!(
-                        "unmodelled {name}: a [[peripheral]] has that name; leave one of them out"
                     ),
                 );
             }
@@ -74,7 +72,7 @@ mod tests {
 
     #[test]
     fn registers_without_a_model_have_the_names_of_their_peripherals() {
-        let soc = soc("I2C1 = { base = 0x4000_5400, size = 0x400 }\n").expect("good");
+        let soc = soc("I2C1 = [0x4000_5400, 0x400]\n").expect("good");
         let names = [0x4000_53fc, 0x4000_5400, 0x4000_57fc, 0x4000_5800];
         let names = names.map(|address| soc.register_name(address));
         let expected = [None, Some("I2C1+0x0"), Some("I2C1+0x3fc"), None];
@@ -82,22 +80,24 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_no_chip_has_are_refused_with_their_line() {
+    fn blocks_that_no_chip_has_are_refused_with_their_name() {
         let wrong = [
-            ("A = { base = 0x4001_0000, size = 0 }", "multiples of 4"),
-            ("A = { base = 0x4001_0000, size = 6 }", "multiples of 4"),
-            ("A = { base = 0x4001_0002, size = 4 }", "multiples of 4"),
-            ("A = { base = 0xffff_fffc, size = 8 }", "below 4 GiB"),
-            ("A = { base = 0x4000_0ffc, size = 4 }", "overlaps UART0"),
-            ("A = { base = 0x20, size = 4 }", "overlaps RAM"),
-            ("UART0 = { base = 0x4001_0000, size = 4 }", "has that name"),
+            ("A = [0x4001_0000, 0]", "multiples of 4"),
+            ("A = [0x4001_0000, 6]", "multiples of 4"),
+            ("A = [0x4001_0002, 4]", "multiples of 4"),
+            ("A = [0xffff_fffc, 8]", "below 4 GiB"),
+            ("A = [0x4000_0ffc, 4]", "overlaps UART0"),
+            ("A = [0x20, 4]", "overlaps RAM"),
         ];
         for (entry, expected) in wrong {
-            let entries = format!("FINE = {{ base = 0x4100_0000, size = 4 }}\n{entry}\n");
+            let entries = format!("FINE = [0x4100_0000, 4]\n{entry}\n");
             let error = soc(&entries).expect_err(entry);
-            assert!(error.starts_with("line 18: unmodelled "), "{entry}: {error}");
+            let name = entry.split(' ').next().unwrap_or_default();
+            let start = format!("line 16: unmodelled {name}: ");
+            assert!(error.starts_with(&start), "{entry}: {error}");
             assert!(error.contains(expected), "{entry}: {error}");
         }
-        soc("A = { base = 0xffff_fffc, size = 4 }\n").expect("the last word");
+        soc("A = [0xffff_fffc, 4]\n").expect("the last word");
+        soc("A = [0x4001_0000]\n").expect_err("no size");
     }
 }

@@ -564,5 +564,5 @@ fn polling_of_unmodelled_registers_is_reported() {
     let code = [0x4902, 0x6808, 0x07C0, 0xD5FC, 0xE7FE, 0x46C0, 0x2400, 0x4001];
     let result = scratch.run_code(&code, &["--max-cycles", "100000"]);
     assert_eq!(result.code, 12, "{result:#?}");
-    assert!(result.stderr.contains("waiting for 0x40012400"), "{result:#?}");
+    assert!(result.stderr.contains("waiting for ADC1+0x0 (0x40012400)"), "{result:#?}");
 }

@@ -2,8 +2,8 @@
 
 use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
-    ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralKind, PeripheralRegister,
-    Routes,
+    ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
+    PeripheralRegister, Routes,
 };
 use crate::soc::{MemoryKind, Soc};
 
@@ -41,13 +41,20 @@ fn check_locks(
     path: &[KeyStep],
 ) -> Checked {
     let exists = |wanted: &str| peripheral.registers.iter().any(|one| one.name == wanted);
-    match register.locks.iter().find(|lock| !exists(&lock.register)) {
+    let fits = |lock: &Follow| {
+        is_field(lock.bit, lock.width) && is_field(lock.of, 1) && lock.how != FollowHow::OneHot
+    };
+    match register
+        .locks
+        .iter()
+        .find(|lock| !fits(lock) || lock.register.as_deref().is_some_and(|wanted| !exists(wanted)))
+    {
         None => Ok(()),
-        Some(lock) => refuse(
+        Some(_) => refuse(
             path,
             format!(
-                "register {} is locked by {}, which is not a register of the block",
-                register.name, lock.register
+                "register {}: locks takes a field, a bit `of` a register of the block, and no how but \"inverse\"",
+                register.name
             ),
         ),
     }
@@ -245,10 +252,13 @@ mod tests {
             interrupts = 32\npriority_bits = 2\n[[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0\n\
             size = 64\n[[peripheral]]\nname = 'RCC'\nkind = 'registers'\nbase = 0x40000000\n\
             [[peripheral.register]]\nname = 'CR'\noffset = 0\n[[peripheral.register]]\nname = 'PLL'\n\
-            offset = 4\nlocks = [{ bits = 1, register = 'CR', mask = 2 }]\n";
+            offset = 4\nlocks = [{ bit = 0, of = 1, register = 'CR' }]\n";
         Soc::from_toml(text).expect("good");
-        let refusal = Soc::from_toml(&text.replace("'CR', mask", "'CFGR', mask"));
-        let refusal = refusal.expect_err("there is no such register").to_string();
-        assert!(refusal.contains("line 22: register PLL is locked by CFGR"), "{refusal}");
+        let wrong = [("'CR' }", "'CFGR' }"), ("bit = 0", "bit = 32"), ("of = 1", "of = 32")];
+        for (good, bad) in wrong.into_iter().chain([("of = 1", "of = 1, how = 'one-hot'")]) {
+            let refusal = Soc::from_toml(&text.replace(good, bad)).expect_err(bad).to_string();
+            assert!(refusal.contains("line 22: register PLL: locks takes a field"), "{refusal}");
+        }
+        Soc::from_toml(&text.replace("of = 1", "of = 1, how = 'inverse'")).expect("good");
     }
 }
