@@ -96,14 +96,15 @@ pub fn take_over(cache: &Cache, out: &Path, code: &CargoCode) -> io::Result<Opti
             continue;
         }
         let theirs = other.join(CARGO);
-        if fits(&other) == (true, true) && has_same_profile(&other) {
+        let is_alike = fits(&other) == (true, true);
+        if is_alike && has_same_profile(&other) {
             let of_target = Path::new(code.triple).join(HOST);
             let (from, to) = (theirs.join(&of_target), cargo.join(&of_target));
             // What is missing is compiled.
             let _ = complete(&to, |part| copy_registry_packages(&from, part));
         }
         complete(&cargo.join(HOST), |part| copy(&theirs.join(HOST), part))?;
-        return Ok(if fits(&other) == (true, true) { None } else { Some(turn) });
+        return Ok(if is_alike { None } else { Some(turn) });
     }
     Ok(Some(turn))
 }
@@ -272,7 +273,7 @@ mod tests {
             (sources("/home/me/.cargo/registry/src/index-1/cortex-m-0.7.10"), true),
             (sources("/home/my\\ self/.cargo/registry/src/index-1/cortex-m-0.7.10"), true),
             (sources("C:\\me\\.cargo\\registry\\src\\index-1\\cortex-m-0.7.10"), true),
-            (sources("/work/firmware/board"), false),
+            (sources("/home/me/rtmark/firmware/board"), false),
             // Root first: a file that is included does not decide.
             ("/b/x.d: own/src/main.rs /me/.cargo/registry/src/i/c/table.rs\n".to_owned(), false),
             (String::new(), false),
@@ -301,7 +302,7 @@ mod tests {
             ("deps/libcortex_m-1.rlib", "code".to_owned()),
             (".fingerprint/cortex-m-1/lib-cortex_m", "digest".to_owned()),
             ("build/cortex-m-2/output", "cargo:".to_owned()),
-            ("deps/rtmark_board-3.d", sources("/work/firmware/board")),
+            ("deps/rtmark_board-3.d", sources("/home/me/rtmark/firmware/board")),
             ("deps/librtmark_board-3.rlib", "of this soc".to_owned()),
             (".fingerprint/rtmark-board-3/lib-rtmark_board", "digest".to_owned()),
             ("deps/boot-4", "an image".to_owned()),

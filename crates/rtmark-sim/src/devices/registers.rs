@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::pins::{Drive, DrivenPins};
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{
-    Act, ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins, Soc,
+    Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins,
+    Soc,
 };
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
@@ -76,19 +77,15 @@ impl Registers {
             let found = peripheral.registers.iter().find(|register| register.name == name);
             found.map_or(0, |register| register.offset)
         };
+        let offsets_of = |register: &PeripheralRegister, fields: &[Follow]| {
+            let named = fields.iter().map(|field| field.register.as_deref());
+            named.map(|name| name.map_or(register.offset, offset_of)).collect()
+        };
         let memory_of = |name: &str| soc.memories.iter().position(|memory| memory.name == name);
         let rules = peripheral.registers.iter().map(|register| Rules {
-            followed: register
-                .follows
-                .iter()
-                .map(|follow| follow.register.as_deref().map_or(register.offset, offset_of))
-                .collect(),
+            followed: offsets_of(register, &register.follows),
             acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
-            locked_by: register
-                .locks
-                .iter()
-                .map(|lock| lock.register.as_deref().map_or(register.offset, offset_of))
-                .collect(),
+            locked_by: offsets_of(register, &register.locks),
             memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
             programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
             erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),

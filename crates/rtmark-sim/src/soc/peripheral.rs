@@ -289,6 +289,11 @@ impl Peripheral {
         self.channels.or(usual).map_or(0, usize::from)
     }
 
+    /// Returns whether its block has a register of this name.
+    pub(super) fn has_register(&self, name: &str) -> bool {
+        self.registers.iter().any(|register| register.name == name)
+    }
+
     /// Returns how many bytes of addresses it occupies.
     pub fn extent(&self) -> u32 {
         use PeripheralKind::{

@@ -11,14 +11,12 @@ use crate::soc::{MemoryKind, Soc};
 pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
     let name = &peripheral.name;
     for pins in &peripheral.pins {
-        let exists =
-            |wanted: &String| peripheral.registers.iter().any(|register| register.name == *wanted);
         let wrong = match (peripheral.kind, &pins.register) {
             _ if !(1..=32).contains(&pins.count) => "count is 1 to 32",
             _ if pins.name.is_empty() || pins.name.ends_with(|it: char| it.is_ascii_digit()) => {
                 "name is the prefix of the pins' numbers, such as PA"
             }
-            (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
+            (PeripheralKind::Registers, Some(shows)) if peripheral.has_register(shows) => continue,
             (PeripheralKind::Registers, _) => "register must name a register of the block",
             (kind, register) if kind.determines_its_pins() => match register {
                 None => continue,
@@ -40,24 +38,23 @@ fn check_locks(
     register: &PeripheralRegister,
     path: &[KeyStep],
 ) -> Checked {
-    let exists = |wanted: &str| peripheral.registers.iter().any(|one| one.name == wanted);
     let fits = |lock: &Follow| {
-        is_field(lock.bit, lock.width) && is_field(lock.of, 1) && lock.how != FollowHow::OneHot
+        let is_there = |wanted: &String| peripheral.has_register(wanted);
+        is_field(lock.bit, lock.width)
+            && is_field(lock.of, 1)
+            && lock.how != FollowHow::OneHot
+            && lock.register.as_ref().is_none_or(is_there)
     };
-    match register
-        .locks
-        .iter()
-        .find(|lock| !fits(lock) || lock.register.as_deref().is_some_and(|wanted| !exists(wanted)))
-    {
-        None => Ok(()),
-        Some(_) => refuse(
-            path,
-            format!(
-                "register {}: locks takes a field, a bit `of` a register of the block, and no how but \"inverse\"",
-                register.name
-            ),
-        ),
+    if register.locks.iter().all(fits) {
+        return Ok(());
     }
+    refuse(
+        path,
+        format!(
+            "register {}: locks takes a field, a bit `of` a register of the block, and no how but \"inverse\"",
+            register.name
+        ),
+    )
 }
 
 /// Refuses fields that select ports of lines that EXTI does not have.
@@ -107,7 +104,7 @@ impl Soc {
                 ),
             );
         }
-        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
+        let exists = |wanted: &str| peripheral.has_register(wanted);
         for follow in &register.follows {
             let of_width = if follow.how == FollowHow::OneHot { 5 } else { 32 };
             if !is_field(follow.bit, follow.width)
@@ -187,7 +184,7 @@ impl Soc {
         path: impl Fn(&'static str) -> [KeyStep; 5],
     ) -> Checked {
         let name = &register.name;
-        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
+        let exists = |wanted: &str| peripheral.has_register(wanted);
         let programs = register.programs.iter().map(|it| (&it.memory, is_field(it.bit, it.width)));
         let erases = register.erases.iter().map(|erase| {
             let pages = erase.pages.iter().all(|size| *size >= 64 && size.is_multiple_of(64));
@@ -254,8 +251,13 @@ mod tests {
             [[peripheral.register]]\nname = 'CR'\noffset = 0\n[[peripheral.register]]\nname = 'PLL'\n\
             offset = 4\nlocks = [{ bit = 0, of = 1, register = 'CR' }]\n";
         Soc::from_toml(text).expect("good");
-        let wrong = [("'CR' }", "'CFGR' }"), ("bit = 0", "bit = 32"), ("of = 1", "of = 32")];
-        for (good, bad) in wrong.into_iter().chain([("of = 1", "of = 1, how = 'one-hot'")]) {
+        let wrong = [
+            ("'CR' }", "'CFGR' }"),
+            ("bit = 0", "bit = 32"),
+            ("of = 1", "of = 32"),
+            ("of = 1", "of = 1, how = 'one-hot'"),
+        ];
+        for (good, bad) in wrong {
             let refusal = Soc::from_toml(&text.replace(good, bad)).expect_err(bad).to_string();
             assert!(refusal.contains("line 22: register PLL: locks takes a field"), "{refusal}");
         }
