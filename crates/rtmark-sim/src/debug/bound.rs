@@ -144,7 +144,10 @@ fn most_wait_states(soc: &Soc) -> u64 {
     let registers = soc.peripherals.iter().flat_map(|peripheral| &peripheral.registers);
     let fields = registers.filter_map(|register| register.controls.as_ref()?.wait_states);
     let as_set = fields.map(|(_, width)| (1 << width.min(8)) - 1);
-    as_given.chain(as_set).max().unwrap_or(0)
+    let mut memories = soc.memories.iter();
+    let as_product = memories.any(|memory| !memory.wait_states_by.is_empty());
+    let as_product = as_product.then_some(u64::from(u8::MAX));
+    as_given.chain(as_set).chain(as_product).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Accesses to the registers of devices, shared by all cores.
 
 use super::{
-    AttachedDevice, Device, DeviceModel, Devices, Direction, Effects, Env, Strictness, each,
+    AttachedDevice, Device, DeviceModel, Devices, Direction, Effects, Env, Strictness, each, held,
 };
 use crate::devices::Console;
 use crate::memory::Bus;
@@ -26,12 +26,17 @@ impl Devices {
     ) -> (T, Effects) {
         let DeviceContext { bus, console, memories } = around;
         let ratio = self.ratio(at);
-        let mut env = Env { now, ratio, bus, console, memories, effects: Effects::default() };
+        let effects = Effects::default();
+        let mut env = Env { now, ratio, bus, console, memories: &mut *memories, effects };
         let result = act(&mut self.attached[at], &mut env);
         let mut effects = env.effects;
         effects.clock_changed = effects.registers_written
             && self.attached[at].sets_clock
             && self.follow_clock_registers(now);
+        if effects.registers_written && self.attached[at].sets_waits {
+            self.waits.set(|address| held(&self.attached, address), memories);
+            effects.memory_changed = true;
+        }
         (result, effects)
     }
 

@@ -185,7 +185,7 @@ impl CoreClock {
     }
 
     /// Returns whether it depends on registers at these addresses.
-    pub fn reads(&self, addresses: std::ops::Range<u32>) -> bool {
+    pub fn reads(&self, addresses: &std::ops::Range<u32>) -> bool {
         self.tree.as_ref().is_some_and(|tree| tree.registers().any(|it| addresses.contains(&it)))
     }
 

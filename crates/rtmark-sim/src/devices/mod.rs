@@ -14,8 +14,10 @@ mod console;
 mod copy_on_write;
 mod core_clock;
 mod counter;
+mod effects;
 mod exti;
 mod io_bank;
+mod memory_waits;
 mod nrf;
 mod pins;
 mod polls;
@@ -33,7 +35,7 @@ use std::collections::BTreeMap;
 use rtmark_units::Hertz;
 
 use crate::memory::Bus;
-use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc};
+use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc};
 use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
@@ -41,8 +43,10 @@ pub use console::Console;
 use copy_on_write::CopyOnWrite;
 pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
 use core_clock::{CoreClock, held};
+pub use effects::{Effects, FlashEffect, FlashPage};
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
+use memory_waits::MemoryWaits;
 use nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
 pub use pins::{Drive, Level, PinChange};
 use polls::Polls;
@@ -94,46 +98,6 @@ pub struct OutputChanges {
     pub changed: u32,
     /// The device is due in a different cycle than before.
     pub rescheduled: bool,
-}
-
-/// The effects of a write outside the device.
-#[derive(Clone, Debug, Default)]
-pub struct Effects {
-    /// New divisors of the clocks, in the order of [`PeripheralClock`].
-    pub scaled: [Option<u64>; CLOCKS],
-    /// The access time of a memory has changed.
-    pub memory_changed: bool,
-    /// A register of a block that follows rules has been written.
-    pub registers_written: bool,
-    /// The core's clock has another frequency from now on.
-    pub clock_changed: bool,
-    /// The write started something that has no model.
-    pub without_model: bool,
-    /// The effects on flash memories, which are numbered as in the soc file.
-    pub flash: Vec<(usize, FlashEffect)>,
-    /// Lines of EXTI, with the ports to which they are now connected.
-    pub routed: Vec<(u8, u8)>,
-    /// The PPI's connections have changed, these channels' among them.
-    pub connected: Option<u32>,
-}
-
-/// The effect of a write on a flash memory.
-#[derive(Clone, Debug)]
-pub enum FlashEffect {
-    /// It accepts stores from now on.
-    Open,
-    /// It no longer accepts stores.
-    Close,
-    /// A page is erased.
-    Erase { pages: Erase, which: FlashPage },
-}
-
-/// How the program selects a page of a flash memory.
-#[derive(Clone, Copy, Debug)]
-pub enum FlashPage {
-    Number(u32),
-    /// By an address in it.
-    At(u32),
 }
 
 /// All kinds of devices.
@@ -264,6 +228,8 @@ pub struct AttachedDevice {
     slow_read: Option<SlowRead>,
     /// The core's clock depends on its registers.
     sets_clock: bool,
+    /// How long memories take depends on its registers.
+    sets_waits: bool,
 }
 
 impl AttachedDevice {
@@ -325,6 +291,7 @@ pub struct Devices {
     /// The earliest cycle in which one of them is due.
     pub next: u64,
     clock: CoreClock,
+    waits: MemoryWaits,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
@@ -426,13 +393,16 @@ impl Devices {
                     .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
                 slow_read: peripheral.slow_read,
                 sets_clock: false,
+                sets_waits: false,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);
         let clock = CoreClock::new(soc, |address| held(&attached, address));
+        let waits = MemoryWaits::of(soc);
         for attached in &mut attached {
             let addresses = attached.base..attached.base + attached.size;
-            attached.sets_clock = clock.reads(addresses);
+            attached.sets_clock = clock.reads(&addresses);
+            attached.sets_waits = waits.read(&addresses);
             let ratio = ClockRatio::undivided(clock.history.clock());
             each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
         }
@@ -440,6 +410,7 @@ impl Devices {
             attached: attached.into(),
             next: u64::MAX,
             clock,
+            waits,
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -460,6 +431,7 @@ impl Devices {
                 registers.control_memories(memories);
             }
         }
+        self.waits.set(|address| held(&self.attached, address), memories);
     }
 
     /// Takes over from the devices of the same soc what a reset preserves.

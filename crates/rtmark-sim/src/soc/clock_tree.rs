@@ -214,6 +214,11 @@ impl ClockFactor {
         Ok(Frequency { numerator, denominator })
     }
 
+    /// Returns what it multiplies by; `None` if the field holds a reserved value, or if it divides.
+    pub(crate) fn multiplier(&self, read: &impl Fn(u32) -> u32) -> Option<u32> {
+        self.number(self.multiply.as_ref()?, read).ok()
+    }
+
     /// Returns the number that an operand stands for, which is not 0.
     fn number(&self, operand: &ClockOperand, read: &impl Fn(u32) -> u32) -> Result<u32, String> {
         let field = match operand {
@@ -315,7 +320,7 @@ impl ClockNode {
 }
 
 impl ClockFactor {
-    const fn field(&self) -> Option<&ClockField> {
+    pub(crate) const fn field(&self) -> Option<&ClockField> {
         match (&self.multiply, &self.divide) {
             (Some(ClockOperand::Field(field)), _) | (_, Some(ClockOperand::Field(field))) => {
                 Some(field)
@@ -324,7 +329,7 @@ impl ClockFactor {
         }
     }
 
-    const fn field_mut(&mut self) -> Option<&mut ClockField> {
+    pub(super) const fn field_mut(&mut self) -> Option<&mut ClockField> {
         match (&mut self.multiply, &mut self.divide) {
             (Some(ClockOperand::Field(field)), _) | (_, Some(ClockOperand::Field(field))) => {
                 Some(field)

@@ -10,6 +10,7 @@ mod check;
 mod clock_tree;
 mod core_kind;
 mod core_registers;
+mod memory;
 mod memory_timing;
 mod peripheral;
 mod revision;
@@ -17,7 +18,6 @@ mod unmodelled;
 
 pub use self::check::{EXTI_LINES, VENDORS};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use rtmark_units::Hertz;
 use serde::Deserialize;
@@ -28,6 +28,7 @@ pub use clock_tree::{
     ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree,
 };
 pub use core_kind::{CoreKind, FIRST_PRIVATE};
+pub use memory::{Contents, Memory, MemoryKind};
 pub use memory_timing::{CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
@@ -35,76 +36,6 @@ pub use peripheral::{
 };
 pub use revision::{Generation, Revision};
 pub use unmodelled::UnmodelledBlock;
-
-/// The kind of a memory, which decides whether stores reach it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemoryKind {
-    /// Read-only for the program; a store to it is a bus error.
-    Flash,
-    /// Readable, writable and executable.
-    Ram,
-}
-
-/// A memory of a soc.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Memory {
-    /// Its name in messages and in linker scripts (`FLASH`, `RAM`).
-    pub name: String,
-    /// Its kind.
-    pub kind: MemoryKind,
-    /// Its first address.
-    pub base: u32,
-    /// Its size in bytes.
-    pub size: u32,
-    /// Other addresses at which the same memory appears.
-    #[serde(default)]
-    pub aliases: Vec<u32>,
-    /// How long it takes to respond.
-    #[serde(default)]
-    pub timing: MemoryTiming,
-    /// How well founded its timing is; if not given, [`Memory::tier`] decides.
-    #[serde(default)]
-    pub timing_basis: Option<Tier>,
-    /// Its contents before an image is loaded, if the chip comes with any.
-    #[serde(default)]
-    pub contents: Option<Contents>,
-}
-
-/// Code that chips come with, replaced by rtmark's own substitute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Contents {
-    /// The boot ROM of RP2040: its tables, and the routines that firmware calls.
-    Rp2040Bootrom,
-    /// The boot ROM of RP2350, of which most routines have nothing to do here.
-    Rp2350Bootrom,
-}
-
-impl Contents {
-    /// Returns the bytes, starting at the memory's first address.
-    pub const fn bytes(self) -> &'static [u8] {
-        match self {
-            Self::Rp2040Bootrom => include_bytes!("rp2040_rom.bin"),
-            Self::Rp2350Bootrom => include_bytes!("rp2350_rom.bin"),
-        }
-    }
-}
-
-impl Memory {
-    /// Returns the addresses that it covers, without its aliases.
-    pub fn range(&self) -> Range<u64> {
-        u64::from(self.base)..u64::from(self.base) + u64::from(self.size)
-    }
-
-    /// Returns the addresses at which it appears.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        std::iter::once(self.base)
-            .chain(self.aliases.iter().copied())
-            .map(|base| u64::from(base)..u64::from(base) + u64::from(self.size))
-    }
-}
 
 /// A register write that firmware built for the soc performs first, such as one that sets flash wait
 /// states. The simulator itself performs none of them.

@@ -28,6 +28,7 @@ mod interruptible;
 mod loops;
 mod main_stack;
 mod masking;
+mod memory_waits;
 mod modes;
 mod mpu;
 mod narrow_writes;

@@ -1,11 +1,18 @@
-//! The constraints on a soc file's clock tree.
+//! The constraints on a soc file's clock tree, and on the wait states that follow from its registers.
 
 use super::{Checked, KeyStep, refuse};
 use crate::soc::clock_tree::{ClockFactor, ClockNode, ClockOperand, ClockTree};
-use crate::soc::{Peripheral, PeripheralKind, Soc};
+use crate::soc::{CoreKind, Memory, Peripheral, PeripheralKind, PeripheralRegister, Soc};
 
 /// The number of bits after the binary point of any chip's divider is below this.
 const MAX_FRACTION_BITS: u8 = 24;
+
+const NO_REGISTER: &str = "is no register of a peripheral with kind = \"registers\"";
+
+/// The path of the factors of a memory's wait states.
+const fn wait_states_by(at: usize) -> [KeyStep; 3] {
+    [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("wait_states_by")]
+}
 
 /// The path of a clock, or of one of its keys.
 fn path(at: usize, key: &'static str) -> [KeyStep; 4] {
@@ -14,8 +21,22 @@ fn path(at: usize, key: &'static str) -> [KeyStep; 4] {
 }
 
 impl Soc {
-    /// Completes the clock tree's fields with the addresses of their registers.
+    /// Completes the fields of the clock tree, and of factors of wait states, with the addresses of their
+    /// registers.
     pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
+        for (at, memory) in self.memories.iter_mut().enumerate() {
+            let name = memory.name.clone();
+            for field in memory.wait_states_by.iter_mut().filter_map(ClockFactor::field_mut) {
+                let found = address_of(&self.peripherals, &field.peripheral, &field.register);
+                let Some(address) = found else {
+                    return refuse(
+                        &wait_states_by(at),
+                        format!("memory {name}: {field} {NO_REGISTER}"),
+                    );
+                };
+                field.address = address;
+            }
+        }
         let Some(tree) = &mut self.clock_tree else { return Ok(()) };
         for (at, clock) in tree.clocks.iter_mut().enumerate() {
             let name = clock.name.clone();
@@ -24,9 +45,7 @@ impl Soc {
                 let Some(address) = found else {
                     return refuse(
                         &path(at, "name"),
-                        format!(
-                            "clock {name}: {field} is no register of a peripheral with kind = \"registers\""
-                        ),
+                        format!("clock {name}: {field} {NO_REGISTER}"),
                     );
                 };
                 field.address = address;
@@ -117,18 +136,50 @@ fn check_clock(tree: &ClockTree, clock: &ClockNode, at: usize) -> Checked {
 }
 
 fn check_factor(clock: &ClockNode, factor: &ClockFactor, at: usize) -> Checked {
+    let wrong = mistake(factor);
+    wrong.map_or(Ok(()), |it| refuse(&path(at, "ratio"), format!("clock {}: {it}", clock.name)))
+}
+
+/// Returns what is wrong with a factor.
+fn mistake(factor: &ClockFactor) -> Option<&'static str> {
     let ClockFactor { multiply, divide, plus, values, range, zero, fraction_bits } = factor;
     let encoded = *plus > 0 || !values.is_empty() || range.is_some() || *fraction_bits > 0;
-    let wrong = match multiply.as_ref().xor(divide.as_ref()) {
-        None => "each factor has either multiply or divide",
-        Some(ClockOperand::Constant(0)) => "a factor is not 0",
+    match multiply.as_ref().xor(divide.as_ref()) {
+        None => Some("each factor has either multiply or divide"),
+        Some(ClockOperand::Constant(0)) => Some("a factor is not 0"),
         Some(ClockOperand::Constant(_)) if encoded || zero.is_some() => {
-            "plus, values, range, zero and fraction_bits are for fields"
+            Some("plus, values, range, zero and fraction_bits are for fields")
         }
-        _ if *plus > 0 && !values.is_empty() => "give plus or values, not both",
-        _ if *zero == Some(0) => "a factor is not 0",
-        _ if *fraction_bits > MAX_FRACTION_BITS => "fraction_bits is at most 24",
-        Some(_) => return Ok(()),
-    };
-    refuse(&path(at, "ratio"), format!("clock {}: {wrong}", clock.name))
+        _ if *plus > 0 && !values.is_empty() => Some("give plus or values, not both"),
+        _ if *zero == Some(0) => Some("a factor is not 0"),
+        _ if *fraction_bits > MAX_FRACTION_BITS => Some("fraction_bits is at most 24"),
+        Some(_) => None,
+    }
+}
+
+impl Soc {
+    /// Refuses factors of wait states that have no model.
+    pub(super) fn check_wait_states_by(&self, at: usize, memory: &Memory) -> Checked {
+        let Memory { name, wait_states_by: factors, .. } = memory;
+        if factors.is_empty() {
+            return Ok(());
+        }
+        let divides = |factor: &ClockFactor| factor.divide.is_some() || factor.fraction_bits > 0;
+        let mut registers = self.peripherals.iter().flat_map(|it| &it.registers);
+        let controlled = |it: &PeripheralRegister| {
+            it.controls.as_ref().is_some_and(|it| it.memory == *name && it.wait_states.is_some())
+        };
+        let wrong = if self.core.is_riscv() || self.core == CoreKind::CortexR5 {
+            Some("wait_states_by is modelled on Cortex-M only")
+        } else if memory.timing.wait_states == 0 {
+            Some("wait_states_by changes wait_states, of which the memory has none")
+        } else if factors.iter().any(divides) {
+            Some("factors of wait_states_by multiply whole numbers")
+        } else if registers.any(controlled) {
+            Some("a register controls its wait_states: give wait_states_by or that")
+        } else {
+            factors.iter().find_map(mistake)
+        };
+        wrong.map_or(Ok(()), |it| refuse(&wait_states_by(at), format!("memory {name}: {it}")))
+    }
 }

@@ -123,6 +123,7 @@ impl Soc {
         };
         let waits = memory.timing.wait_states;
         let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
+        self.check_wait_states_by(at, memory)?;
         if self.core.is_riscv() {
             Self::check_riscv_timing(at, memory)?;
         }

@@ -30,6 +30,7 @@ fn is_plain(soc: &Soc, memory: &Memory) -> bool {
     let mut registers = soc.peripherals.iter().flat_map(|unit| &unit.registers);
     wait_states > 0
         && memory.timing == plain
+        && memory.wait_states_by.is_empty()
         && memory.aliases.len() < 2
         && memory
             .aliases

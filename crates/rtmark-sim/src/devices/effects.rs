@@ -1,0 +1,44 @@
+//! What a write to a device changes elsewhere.
+
+use super::CLOCKS;
+use crate::soc::Erase;
+
+/// The effects of a write outside the device.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// New divisors of the clocks, in the order of [`PeripheralClock`].
+    pub scaled: [Option<u64>; CLOCKS],
+    /// The access time of a memory has changed.
+    pub memory_changed: bool,
+    /// A register of a block that follows rules has been written.
+    pub registers_written: bool,
+    /// The core's clock has another frequency from now on.
+    pub clock_changed: bool,
+    /// The write started something that has no model.
+    pub without_model: bool,
+    /// The effects on flash memories, which are numbered as in the soc file.
+    pub flash: Vec<(usize, FlashEffect)>,
+    /// Lines of EXTI, with the ports to which they are now connected.
+    pub routed: Vec<(u8, u8)>,
+    /// The PPI's connections have changed, these channels' among them.
+    pub connected: Option<u32>,
+}
+
+/// The effect of a write on a flash memory.
+#[derive(Clone, Debug)]
+pub enum FlashEffect {
+    /// It accepts stores from now on.
+    Open,
+    /// It no longer accepts stores.
+    Close,
+    /// A page is erased.
+    Erase { pages: Erase, which: FlashPage },
+}
+
+/// How the program selects a page of a flash memory.
+#[derive(Clone, Copy, Debug)]
+pub enum FlashPage {
+    Number(u32),
+    /// By an address in it.
+    At(u32),
+}
