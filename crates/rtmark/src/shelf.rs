@@ -26,10 +26,12 @@ pub struct StoreFlag {
 impl StoreFlag {
     /// Opens the store, creating it if it does not exist.
     pub fn open(self, config: &Config) -> Result<Store, CliError> {
-        match self.named(config) {
-            Some(path) => Ok(Store::open(path)?),
-            None => Ok(Store::open(rtmark_store::default_path()?)?),
-        }
+        Ok(Store::open(self.path(config)?)?)
+    }
+
+    /// Returns the store's file, which need not exist.
+    pub fn path(self, config: &Config) -> Result<PathBuf, CliError> {
+        self.named(config).map_or_else(|| Ok(rtmark_store::default_path()?), Ok)
     }
 
     /// Opens the store for reading: one that was named explicitly must exist.

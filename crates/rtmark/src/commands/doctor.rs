@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +16,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
+use crate::shelf::StoreFlag;
 use crate::sources::{self, BuildPlace};
 
 /// Check for the tools that Cortex-M firmware needs, and show how to install missing ones
@@ -34,6 +36,54 @@ pub struct Arguments {
     fix: bool,
     #[command(flatten)]
     place: BuildPlace,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+/// Whether a file or folder can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// It can be written, or created.
+    Write,
+    /// It exists and cannot be written.
+    Read,
+    /// It does not exist and cannot be created.
+    None,
+}
+
+impl Access {
+    /// Determines it for a file or a folder, and leaves nothing behind.
+    fn of(path: &Path) -> Self {
+        let found = path.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
+        let taken = if found.is_dir() {
+            tempfile::tempfile_in(found).is_ok()
+        } else {
+            found == path && File::options().append(true).open(found).is_ok()
+        };
+        match taken {
+            true => Self::Write,
+            false if found == path => Self::Read,
+            false => Self::None,
+        }
+    }
+}
+
+/// Describes the place of builds or results; returns whether it can be used.
+fn describe_place(
+    text: &mut String,
+    (name, path): (&str, &Path),
+    (limit, options): (&str, &str),
+) -> bool {
+    let access = Access::of(path);
+    let path = path.display();
+    let _ = match access {
+        Access::Write => writeln!(text, "ok       {name}: {path}"),
+        Access::Read => writeln!(text, "ok       {name}: {path} (read-only: {limit})"),
+        Access::None => {
+            writeln!(text, "MISSING  {name}: {path} cannot be created: name another with {options}")
+        }
+    };
+    access != Access::None
 }
 
 /// Installs the missing tools that can be installed without a prompt.
@@ -162,15 +212,23 @@ impl Arguments {
                     tree.root().display(),
                     names.join(", ")
                 );
-                let _ = writeln!(text, "ok       builds: {}", tree.cache().folder().display());
+                complete &= describe_place(
+                    &mut text,
+                    ("builds", tree.cache().folder()),
+                    ("what is built already is used", "--build-dir or RTMARK_BUILD"),
+                );
             }
             Err(error) => {
                 let _ = writeln!(text, "MISSING  {error}");
             }
         }
-        match rtmark_store::default_path() {
+        match self.store.path(&config) {
             Ok(path) => {
-                let _ = writeln!(text, "ok       store: {}", path.display());
+                complete &= describe_place(
+                    &mut text,
+                    ("store", &path),
+                    ("results are shown, and none are kept", "--store or RTMARK_STORE"),
+                );
             }
             Err(error) => {
                 complete = false;
@@ -218,6 +276,29 @@ mod tests {
         let target = "rustup target add thumbv6m-none-eabi";
         assert_eq!(without_password(target, false).as_deref(), Some(target));
         assert_eq!(without_password("install Rust from https://rustup.rs", true), None);
+    }
+
+    #[test]
+    fn places_are_tried_and_left_as_they_were() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (file, new) = (home.path().join("file"), home.path().join("new/folder"));
+        std::fs::write(&file, "kept").expect("writable");
+        assert_eq!([&file, &new].map(|it| Access::of(it)), [Access::Write; 2]);
+        assert_eq!(Access::of(home.path()), Access::Write);
+        assert_eq!(Access::of(&file.join("below")), Access::None);
+        assert_eq!(std::fs::read(&file).expect("readable"), b"kept");
+        assert_eq!(std::fs::read_dir(home.path()).expect("readable").count(), 1);
+
+        let mut text = String::new();
+        let words = ("no more", "--there");
+        assert!(describe_place(&mut text, ("builds", &new), words));
+        assert!(!describe_place(&mut text, ("store", &file.join("below")), words));
+        let (new, below) = (new.display(), file.join("below"));
+        let below = below.display();
+        let expected = format!(
+            "ok       builds: {new}\nMISSING  store: {below} cannot be created: name another with --there\n"
+        );
+        assert_eq!(text, expected);
     }
 
     #[test]

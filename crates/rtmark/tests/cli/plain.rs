@@ -204,6 +204,29 @@ fn init_creates_a_project_that_runs() {
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 3, "two files, one folder");
 }
 
+/// Those of rtmark.toml, as for every other command.
+#[test]
+fn doctor_tries_the_places_that_a_run_would_use() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let configured = |text: &str| {
+        std::fs::write(home.path().join("rtmark.toml"), text).expect("writable");
+        run_rtmark(home.path(), &["doctor", "--build-dir", "made"])
+    };
+    let lines = |result: &CommandResult, place: &str| {
+        let lines = result.stdout.lines().filter(|line| line.contains(place));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let good = configured("store = \"mine.sqlite\"\n");
+    let [store] = lines(&good, " store: ").try_into().expect("one line");
+    assert!(store.starts_with("ok ") && store.ends_with("mine.sqlite"), "{good:#?}");
+    assert!(!home.path().join("mine.sqlite").exists() && !home.path().join("made").exists());
+    // A file where a folder would have to be.
+    let bad = configured("store = \"rtmark.toml/mine.sqlite\"\n");
+    let [store] = lines(&bad, " store: ").try_into().expect("one line");
+    assert!(store.starts_with("MISSING ") && store.contains("--store or RTMARK_STORE"), "{bad:#?}");
+    assert_eq!(bad.code, 13);
+}
+
 /// An empty path would mean the folder of the file itself.
 #[test]
 fn empty_paths_in_the_configuration_are_refused() {

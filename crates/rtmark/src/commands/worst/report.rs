@@ -68,7 +68,7 @@ pub struct Found {
     pub windows: usize,
     /// Whether all points were searched. If not, the findings cover only a part.
     pub complete: bool,
-    /// The scope of the findings: exact for the path that this load takes, not a bound over all inputs.
+    /// The scope of the findings: exact for the path that this run takes, not a bound over all inputs.
     pub reach: &'static str,
     pub latencies: Vec<Timed>,
     /// What else to know: that times are of another clock than the program sets, or that the interrupt has no
@@ -513,7 +513,7 @@ impl Found {
             points: findings.points,
             windows: question.windows.len(),
             complete: findings.pieces.len() == path.len(),
-            reach: "exact for the path that this load takes; not a bound over all inputs",
+            reach: "exact for the path that this run takes; not a bound over all inputs",
             latencies: latencies.collect(),
             notes: notes(subject, path),
             unanswered: unanswered(&describer, path, findings),
