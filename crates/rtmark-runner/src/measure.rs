@@ -395,7 +395,11 @@ fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
         }
         Ending::Internal(_) => Some((FailureKind::Internal, "{mistake}")),
         Ending::Asleep => Some((FailureKind::Budget, "find out what it waits for with `{again}`")),
-        Ending::Limit | Ending::Observer | Ending::Output(_) | Ending::Other(_) => Some((
+        Ending::Limit
+        | Ending::Observer
+        | Ending::SlowerClock
+        | Ending::Output(_)
+        | Ending::Other(_) => Some((
             FailureKind::Budget,
             "if it needs longer, allow more with --max-cycles; `{again}` shows the same run",
         )),

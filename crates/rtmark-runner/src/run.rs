@@ -30,6 +30,8 @@ pub enum Ending {
     Asleep,
     /// The cycle budget ran out.
     Limit,
+    /// The program has made the core's clock slower, and the run's limit is a time: [`crate::RunLimit`] goes on.
+    SlowerClock,
     /// The program asked for a system reset.
     Reset,
     /// The observer ended the run.
@@ -51,6 +53,7 @@ impl From<Stop> for Ending {
             Stop::Lockup(report) => Self::Lockup(report),
             Stop::Breakpoint(address) => Self::Breakpoint(address),
             Stop::Asleep => Self::Asleep,
+            Stop::SlowerClock => Self::SlowerClock,
             Stop::ResetRequested => Self::Reset,
             Stop::Observer => Self::Observer,
             Stop::Output(text) => Self::Output(text),
@@ -222,6 +225,7 @@ impl<'a> Session<'a> {
                 )
             }
             Ending::Observer => format!("ended from outside at {}", self.location()),
+            Ending::SlowerClock => format!("at another clock at {}", self.location()),
             Ending::Output(_) => format!("stopped at {} after its output", self.location()),
             Ending::Internal(error) => internal_error::describe(error, self.image, self.elf),
             Ending::Other(text) => text.clone(),

@@ -32,8 +32,7 @@ impl RunLimit {
         }
     }
 
-    /// Runs up to the limit. `run` runs up to a cycle; it is called again where the clock has become faster.
-    /// Where it becomes slower, the run is longer than the time by what is left at that moment, at most.
+    /// Runs up to the limit. `run` runs up to a cycle; with a time, it is called again where the clock has changed.
     ///
     /// # Errors
     /// Those of `run`.
@@ -42,12 +41,17 @@ impl RunLimit {
         session: &mut Session<'a>,
         mut run: impl FnMut(&mut Session<'a>, Cycles) -> Result<Ending, E>,
     ) -> Result<Ending, E> {
-        loop {
+        session.machine.stop_at_slower_clock(matches!(self, Self::Time(_)));
+        let ending = loop {
             let until = self.cycle(session);
-            let ending = run(session, until)?;
-            if !matches!(ending, Ending::Limit) || self.cycle(session) <= until {
-                return Ok(ending);
+            match run(session, until)? {
+                Ending::SlowerClock if self.cycle(session) > session.machine.cycles() => {}
+                Ending::SlowerClock => break Ending::Limit,
+                Ending::Limit if self.cycle(session) > until => {}
+                ending => break ending,
             }
-        }
+        };
+        session.machine.stop_at_slower_clock(false);
+        Ok(ending)
     }
 }

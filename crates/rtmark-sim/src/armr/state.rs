@@ -265,6 +265,9 @@ impl State {
         if self.session.watches.take_resumed() {
             return Err(Stop::Resumed);
         }
+        if self.core.arch.system.devices.take_slower_clock() {
+            return Err(Stop::SlowerClock);
+        }
         if let Some(address) = self.core.arch.system.devices.take_refused() {
             let pc = self.core.arch.cpu.pc;
             let pc = if let StepResult::Instruction { pc, .. } = passed { pc } else { pc };

@@ -247,6 +247,16 @@ impl Devices {
         tree.core_clock(&|address| held(&self.attached, address)).ok()
     }
 
+    /// Makes runs end when the core's clock becomes slower.
+    pub const fn stop_at_slower_clock(&mut self, stops: bool) {
+        self.slower_clock = (stops, false);
+    }
+
+    /// Returns whether a run has to end because the clock has become slower; forgets it.
+    pub const fn take_slower_clock(&mut self) -> bool {
+        std::mem::replace(&mut self.slower_clock.1, false)
+    }
+
     /// Returns why the core's clock is not known, if it is not.
     pub fn unknown_clock(&self) -> Option<&UnknownClock> {
         self.clock.unknown.as_deref()
@@ -255,10 +265,11 @@ impl Devices {
     /// Makes the core's clock follow the registers after one of them was written. Returns whether it has
     /// changed.
     pub(super) fn follow_clock_registers(&mut self, now: u64) -> bool {
-        let attached = &self.attached;
+        let (attached, before) = (&self.attached, self.clock.history.clock());
         if !self.clock.follow(now, |address| held(attached, address)) {
             return false;
         }
+        self.slower_clock.1 = self.slower_clock.0 && self.clock.history.clock() < before;
         for at in 0..self.attached.len() {
             let ratio = self.ratio(at);
             let attached = &mut self.attached[at];

@@ -36,9 +36,11 @@ pub enum FlashEffect {
 }
 
 /// How the program selects a page of a flash memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlashPage {
     Number(u32),
     /// By an address in it.
     At(u32),
+    /// All pages.
+    All,
 }

@@ -292,6 +292,8 @@ pub struct Devices {
     pub next: u64,
     clock: CoreClock,
     waits: MemoryWaits,
+    /// Whether runs end when the core's clock becomes slower, and whether one has to end for that.
+    slower_clock: (bool, bool),
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
@@ -351,7 +353,8 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::NrfPpi => Device::NrfPpi(NrfPpi::new(peripheral, ratio)),
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2350)),
-        Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral)),
+        Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral, RpChip::Rp2040)),
+        Kind::Rp2350Sio => Device::Sio(Sio::new(peripheral, RpChip::Rp2350)),
         Kind::Rp2040IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2040, peripheral)),
         Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
         Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
@@ -411,6 +414,7 @@ impl Devices {
             next: u64::MAX,
             clock,
             waits,
+            slower_clock: (false, false),
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -442,6 +446,7 @@ impl Devices {
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
+        self.slower_clock.0 = before.slower_clock.0;
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);
         }

@@ -264,10 +264,11 @@ impl DeviceModel for Registers {
         };
         let rules = &all[at];
         let Rules { register, acted_on, memory, .. } = rules;
-        let changes = mask & register.writable & !register.clear_by_one & !self.locked(rules);
+        let open = mask & !self.locked(rules);
+        let changes = open & register.writable & !register.clear_by_one;
         let cleared = value & mask & register.clear_by_one;
         self.written.insert(offset, (held & !changes | value & changes) & !cleared);
-        env.effects.without_model |= value & mask & register.starts != 0;
+        env.effects.without_model |= register.write_starts || value & mask & register.starts != 0;
         for (act, on) in register.acts.iter().zip(acted_on) {
             self.act(act, *on, value & mask);
         }
@@ -294,15 +295,20 @@ impl DeviceModel for Registers {
             env.effects.flash.push((memory, effect));
         }
         if let (Some(erase), Some(memory)) = (&register.erases, rules.erases)
-            && erase.start.is_none_or(|bit| value & mask & 1 << bit != 0)
+            && erase.start.is_none_or(|bit| value & open & 1 << bit != 0)
         {
             let held = self.held(offset);
-            let which = match erase.number {
+            let is_one = |bit: u8| held >> bit & 1 == 1;
+            let page = match erase.number {
                 Some((bit, width)) => FlashPage::Number(held >> bit & ones(width)),
                 None => FlashPage::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
             };
-            let effect = FlashEffect::Erase { pages: erase.clone(), which };
-            env.effects.flash.push((memory, effect));
+            let which = if erase.all.is_some_and(is_one) { FlashPage::All } else { page };
+            // What else a register may erase, such as option bytes, has no model.
+            if which == FlashPage::All || erase.one.is_none_or(is_one) {
+                let effect = FlashEffect::Erase { pages: erase.clone(), which };
+                env.effects.flash.push((memory, effect));
+            }
             // It takes no time here.
             env.effects.without_model = true;
         }

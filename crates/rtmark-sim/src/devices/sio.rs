@@ -1,9 +1,11 @@
-//! SIO of RP2040 as core 0 sees it (datasheet, 2.3.1): divider, spinlocks, pins.
+//! SIO of RP2040 and RP2350 as core 0 sees it (their datasheets, 2.3.1 and 3.1.11): spinlocks, pins, and the
+//! RP2040's divider.
 //!
 //! The other core does not run: its side of the mailbox accepts everything and never answers. Not modelled:
 //! the interpolators.
 
 use super::pins::{Drive, DrivenPins};
+use super::timer::RpChip;
 use super::{DeviceModel, Env};
 use crate::soc::{Peripheral, Pins};
 
@@ -15,9 +17,10 @@ const DIVIDER_DIRTY: u32 = 1 << 1;
 /// Cycles that a division takes.
 const DIVISION: u64 = 8;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Sio {
-    /// OUT and OE of the pins and of the flash's pins.
+    chip: RpChip,
+    /// OUT and OE of the pins, then of the flash's pins and others.
     pins: [u32; 4],
     locks: u32,
     dividend: u32,
@@ -47,14 +50,31 @@ fn divide(dividend: u32, divisor: u32, signed: bool) -> (u32, u32) {
 }
 
 impl Sio {
-    pub fn new(peripheral: &Peripheral) -> Self {
-        Self { names: peripheral.pins.clone(), ..Self::default() }
+    pub fn new(peripheral: &Peripheral, chip: RpChip) -> Self {
+        Self {
+            chip,
+            pins: [0; 4],
+            locks: 0,
+            dividend: 0,
+            divisor: 0,
+            quotient: 0,
+            remainder: 0,
+            dirty: false,
+            ready_at: 0,
+            names: peripheral.pins.clone(),
+            driven: DrivenPins::default(),
+        }
     }
 
     /// Returns the pin register at an offset, and the effect of a write there: store, set, clear, flip.
-    const fn pin(offset: u32) -> Option<(usize, u32)> {
-        match offset {
-            0x10..=0x4C => Some(((offset / 16 - 1) as usize, offset / 4 % 4)),
+    const fn pin(&self, offset: u32) -> Option<(usize, u32)> {
+        match (self.chip, offset) {
+            (RpChip::Rp2040, 0x10..=0x4C) => Some(((offset / 16 - 1) as usize, offset / 4 % 4)),
+            // Each register of the first pins is followed by that of the others.
+            (RpChip::Rp2350, 0x10..=0x4C) => {
+                let (output_enable, others) = ((offset - 0x10) / 32, offset / 4 % 2);
+                Some(((others * 2 + output_enable) as usize, (offset - 0x10) / 8 % 4))
+            }
             _ => None,
         }
     }
@@ -67,7 +87,7 @@ impl Sio {
 
 impl DeviceModel for Sio {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        if let Some((at, _)) = Self::pin(offset) {
+        if let Some((at, _)) = self.pin(offset) {
             return Some(self.pins[at]);
         }
         Some(match offset {
@@ -83,6 +103,7 @@ impl DeviceModel for Sio {
             0x50 => FIFO_READY,
             0x58 => 0,
             0x5C => self.locks,
+            0x60..=0x78 if self.chip == RpChip::Rp2350 => return None,
             0x60 | 0x68 => self.dividend,
             0x64 | 0x6C => self.divisor,
             0x70 => {
@@ -94,6 +115,8 @@ impl DeviceModel for Sio {
                 let ready = if env.now >= self.ready_at { DIVIDER_READY } else { 0 };
                 ready | if self.dirty { DIVIDER_DIRTY } else { 0 }
             }
+            // No bell of the other core's rings.
+            0x180..=0x18C if self.chip == RpChip::Rp2350 => 0,
             0x100..=0x17C => {
                 let lock = 1 << ((offset - 0x100) / 4);
                 let claimed = if self.locks & lock == 0 { lock } else { 0 };
@@ -105,7 +128,7 @@ impl DeviceModel for Sio {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        if let Some((at, operation)) = Self::pin(offset) {
+        if let Some((at, operation)) = self.pin(offset) {
             let held = self.pins[at];
             self.pins[at] = match operation {
                 0 => value,
@@ -119,6 +142,7 @@ impl DeviceModel for Sio {
             0x50 => {}
             // There is no other core that could read it.
             0x54 => env.effects.without_model = true,
+            0x60..=0x78 if self.chip == RpChip::Rp2350 => return None,
             0x60 | 0x68 => {
                 self.dividend = value;
                 self.start_division(env.now, offset == 0x68);
@@ -130,6 +154,11 @@ impl DeviceModel for Sio {
             // An interrupted division is restored by writing its results, which ends one in progress.
             0x70 => (self.quotient, self.dirty, self.ready_at) = (value, true, env.now),
             0x74 => (self.remainder, self.dirty, self.ready_at) = (value, true, env.now),
+            // The interpolators, which do nothing without a setting.
+            0x80..=0xFC if value == 0 => {}
+            // DOORBELL: bells that are rung have no model, and there are none to be cleared.
+            0x180 | 0x188 if self.chip == RpChip::Rp2350 => env.effects.without_model |= value != 0,
+            0x184 | 0x18C if self.chip == RpChip::Rp2350 => {}
             0x100..=0x17C => self.locks &= !(1 << ((offset - 0x100) / 4)),
             _ => return None,
         }

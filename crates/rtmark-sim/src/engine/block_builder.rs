@@ -42,6 +42,7 @@ impl Window<Page> {
             let (is_standalone, may_leave) = match op.group() {
                 _ if alone => (true, true),
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
+                Group::Coprocessor => (true, true),
                 // When a mask takes effect depends on ITSTATE after it, which only single steps know.
                 Group::ChangeState => (true, true),
                 Group::SpecialRegister if op == Op::Msr => (true, true),

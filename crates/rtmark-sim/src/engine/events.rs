@@ -54,6 +54,9 @@ impl State {
         if let Some(which) = self.console.take_found() {
             return Err(Stop::Output(which));
         }
+        if self.devices.take_slower_clock() {
+            return Err(Stop::SlowerClock);
+        }
         if self.watches.take_resumed() {
             return Err(Stop::Resumed);
         }

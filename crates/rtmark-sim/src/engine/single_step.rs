@@ -247,6 +247,8 @@ impl State {
         }
         let (kind, address) = match trap {
             Trap::NoCoprocessor => (FaultKind::NoCoprocessor, None),
+            Trap::AbsentCoprocessor => (FaultKind::AbsentCoprocessor, None),
+            Trap::UnmodelledCoprocessor => (FaultKind::UnmodelledCoprocessor, None),
             Trap::DivideByZero => (FaultKind::DivideByZero, None),
             Trap::StackLimit => (FaultKind::StackLimit, None),
             Trap::NonSecure => (FaultKind::NonSecure, None),
@@ -255,9 +257,7 @@ impl State {
             Trap::Forbidden => (FaultKind::DataProtection, Some(self.trap_value)),
             Trap::Unmodelled => (FaultKind::Unmodelled, Some(self.trap_value)),
             Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
-            Trap::Undefined if self.is_for_absent_coprocessor(pc, &slot) => {
-                (FaultKind::NoCoprocessor, None)
-            }
+            Trap::Undefined => (self.undefined(pc, &slot), None),
             _ => (FaultKind::UndefinedInstruction, None),
         };
         self.cycles += u64::from(slot.cost);

@@ -112,22 +112,26 @@ impl State {
         Ok(())
     }
 
-    /// Returns whether an undefined instruction belongs to a coprocessor that is absent or disabled (DDI
-    /// 0403, A5.3.18; the FPU is coprocessors 10 and 11).
-    pub(crate) fn is_for_absent_coprocessor(&self, pc: u32, slot: &Slot) -> bool {
+    /// Returns the kind of fault of an undefined instruction, which may belong to a coprocessor that is absent or
+    /// disabled (DDI 0403, A5.3.18; the FPU is coprocessors 10 and 11).
+    pub(crate) fn undefined(&self, pc: u32, slot: &Slot) -> FaultKind {
         let mut bytes = [0; 4];
         if !self.features.mainline || slot.size() != 4 || self.bus.peek(pc, &mut bytes) != 4 {
-            return false;
+            return FaultKind::UndefinedInstruction;
         }
         let [low, high, _, coprocessor] = bytes;
         let first = u16::from_le_bytes([low, high]);
         let (op1, coprocessor) = (first >> 4 & 0x3F, coprocessor & 0xF);
-        let is_fpu = matches!(coprocessor, 10 | 11) && self.features.fp;
-        first >> 13 == 0b111
-            && first >> 10 & 3 == 0b11
-            && op1 > 1
-            && op1 < 0x30
-            && !(is_fpu && self.system.allows_fp(self.cpu.privileged()))
+        let is_coprocessors =
+            first >> 13 == 0b111 && first >> 10 & 3 == 0b11 && op1 > 1 && op1 < 0x30;
+        match coprocessor {
+            _ if !is_coprocessors => FaultKind::UndefinedInstruction,
+            10 | 11 if self.features.fp && self.system.allows_fp(self.cpu.privileged()) => {
+                FaultKind::UndefinedInstruction
+            }
+            10 | 11 => FaultKind::NoCoprocessor,
+            _ => FaultKind::AbsentCoprocessor,
+        }
     }
 
     /// Handles a breakpoint instruction: by DebugMonitor if that is enabled and urgent enough, otherwise as
@@ -286,7 +290,7 @@ impl State {
             FaultKind::UndefinedInstruction => (USAGE_FAULT, 1 << 16),
             FaultKind::InvalidState => (USAGE_FAULT, 1 << 17),
             FaultKind::InvalidReturn => (USAGE_FAULT, 1 << 18),
-            FaultKind::NoCoprocessor => (USAGE_FAULT, 1 << 19),
+            FaultKind::NoCoprocessor | FaultKind::AbsentCoprocessor => (USAGE_FAULT, 1 << 19),
             FaultKind::Unaligned => (USAGE_FAULT, 1 << 24),
             FaultKind::DivideByZero => (USAGE_FAULT, 1 << 25),
             FaultKind::StackLimit => (USAGE_FAULT, 1 << 20),
@@ -297,6 +301,7 @@ impl State {
             | FaultKind::Breakpoint
             // Only RISC-V cores raise this.
             | FaultKind::ControlRegister
+            | FaultKind::UnmodelledCoprocessor
             | FaultKind::Unmodelled => (HARD_FAULT, 0),
         };
         self.system.fault_status |= status;

@@ -11,6 +11,7 @@ mod bit_band;
 mod branch;
 mod calculate;
 mod context;
+mod coprocessors;
 mod datum;
 mod dsp;
 mod float;

@@ -38,6 +38,7 @@ use super::calculate::{
     register, reverse_subtract_s, saturate, sbfx, shift, shift_s, shifted, subtract_s, sum, sum_s,
     test, ubfx, unary,
 };
+use super::coprocessors::of_coprocessor;
 use super::dsp::{
     absolute_differences, accumulator, bottom_top, dual_multiply, dual_multiply_accumulate,
     dual_multiply_accumulate_long, extend_halves, first, multiply_accumulate_halves,
@@ -452,6 +453,7 @@ operations! {
         Tt => tt();
         Bxns => bxns();
         Blxns => blxns();
+        OfCoprocessor => of_coprocessor();
     }
 
     /// The floating-point extension: transfers, loads and stores.

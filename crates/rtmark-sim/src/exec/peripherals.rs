@@ -9,6 +9,7 @@ use crate::devices::{
     AttachedDevice, DeviceContext, Direction, Effects, Env, FlashEffect, FlashPage, OutputChanges,
     PERIPHERALS, Signals, Strictness,
 };
+use crate::memory::Place;
 use crate::soc::{Erase, Memory, Program, VENDORS};
 use crate::state::{NO_LINE, State};
 
@@ -73,7 +74,7 @@ impl State {
     /// Clears the bits of a word of flash that are zero in the stored value, if the flash is unlocked; returns
     /// the memory.
     fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> Option<usize> {
-        let memory = self.bus.place(address)?.memory;
+        let Place { memory, offset, .. } = self.bus.place(address)?;
         if !self.devices.open.contains(&memory) {
             return None;
         }
@@ -81,8 +82,17 @@ impl State {
         self.bus.peek(address, &mut word);
         let programmed = u32::from_le_bytes(word) & (value | !mask);
         self.bus.program(address, &programmed.to_le_bytes());
-        self.forget_flash();
+        if self.knows_code_at(memory, offset) {
+            self.forget_flash();
+        }
         Some(memory)
+    }
+
+    /// Returns whether an instruction that has been decoded may contain a byte of a word, wherever its memory
+    /// appears.
+    fn knows_code_at(&self, memory: usize, offset: u32) -> bool {
+        let bases = self.soc.memories[memory].ranges().map(|range| range.start as u32);
+        bases.into_iter().any(|base| self.predecoded.knows_code_at(base.wrapping_add(offset & !3)))
     }
 
     /// Records that a flash has been programmed, which takes no time here: once, for the register that
@@ -108,6 +118,7 @@ impl State {
         let Memory { base, size, .. } = self.soc.memories[memory];
         let page = match which {
             FlashPage::Number(number) => pages.numbered(number),
+            FlashPage::All => Some((0, size)),
             FlashPage::At(address) => {
                 let place = self.bus.place(address).filter(|place| place.memory == memory);
                 place.and_then(|place| pages.around(place.offset))
@@ -129,7 +140,10 @@ impl State {
 
     /// Handles an access where there is neither memory nor a device.
     fn access_unmapped(&mut self, address: u32, direction: Direction) -> Done {
-        if PERIPHERALS.contains(&address) || VENDORS[0].contains(&address.into()) {
+        let is_peripheral = PERIPHERALS.contains(&address)
+            || VENDORS[0].contains(&address.into())
+            || self.soc.is_unmodelled(address);
+        if is_peripheral {
             self.note_unmodelled(address, direction)
         } else {
             Err(self.no_response(address))

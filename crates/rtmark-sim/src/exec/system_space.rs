@@ -5,6 +5,7 @@
 //! pending, a clock that starts) are implemented here.
 
 use crate::arch::armm::caches::CacheWriteEffect;
+use crate::arch::armm::coprocessors;
 use crate::arch::armm::itm::Writer;
 use crate::arch::armm::nvic::{
     DEBUG_MONITOR, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, PENDSV, SECURE_FAULT, SVCALL,
@@ -243,7 +244,8 @@ impl State {
             0xE000_ED38 if mainline => system.bus_fault_address = value,
             0xE000_ED88 if mainline => {
                 let fpu = if system.features.fp { 0x00F0_0000 } else { 0 };
-                system.coprocessor_access = value & fpu;
+                let others = system.coprocessors.as_ref().map_or(0, |_| coprocessors::ACCESS);
+                system.coprocessor_access = value & (fpu | others);
             }
             0xE000_ED90..=0xE000_EDC4 => {
                 if !system.mpu.write(address - 0xE000_ED90, value) {

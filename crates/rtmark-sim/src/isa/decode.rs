@@ -175,6 +175,7 @@ impl Fields {
             }
             Form::System => slot.aux = self.get(b'j'),
             Form::Variant => slot.aux = self.get(b'y'),
+            Form::Whole => slot.imm = self.bits,
             Form::Undefined => {}
             _ => self.floating_point(&mut slot)?,
         }

@@ -422,6 +422,11 @@ table! { WIDE:
         "1110110_puDw_0_nnnn dddd_1011_iiiiiiii" Vstm F::FpListDouble;
         "1110110_puDw_1_nnnn dddd_1011_iiiiiiii" Vldm F::FpListDouble;
     }
+    Coprocessors {
+        // DDI 0553, C2.4: CDP, MCR and MRC, MCRR and MRRC, each with its second form, of coprocessors 0 to 7.
+        "111x_1110_xxxx_xxxx xxxx_0xxx_xxxx_xxxx" OfCoprocessor F::Whole;
+        "111x_1100_010x_xxxx xxxx_0xxx_xxxx_xxxx" OfCoprocessor F::Whole;
+    }
     Fp5 {
         // DDI 0553, C2.3.6: VSEL, VMAXNM, VMINNM, VRINT, VCVT with directed rounding.
         "11111110_0_D_yy_nnnn dddd_101_0_N0M0_mmmm" Vsel F::FpThree;

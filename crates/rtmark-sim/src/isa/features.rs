@@ -1,6 +1,6 @@
 //! The features of a core, by the architecture that it implements.
 
-use crate::soc::CoreKind;
+use crate::soc::{CoreKind, Soc};
 
 /// The architectural features that a core has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Features {
     /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and release, different
     /// exception returns.
     pub v8m: bool,
+    /// Coprocessors that a chip adds to its core.
+    pub coprocessors: bool,
 }
 
 impl Features {
@@ -37,6 +39,12 @@ impl Features {
             caches: matches!(core, CoreKind::CortexM7),
             double: core.has_double_precision(),
             v8m: matches!(core, CoreKind::CortexM33),
+            coprocessors: false,
         }
+    }
+
+    /// Returns the features of a chip's core.
+    pub const fn of_chip(soc: &Soc) -> Self {
+        Self { coprocessors: soc.coprocessors.is_some(), ..Self::of(soc.core) }
     }
 }

@@ -20,6 +20,8 @@ pub enum Isa {
     Fp5,
     /// Double precision, FPv5-D16.
     Double,
+    /// Instructions of the coprocessors that some chips add.
+    Coprocessors,
 }
 
 impl Isa {
@@ -33,6 +35,7 @@ impl Isa {
             Self::V8M => features.v8m,
             Self::Fp5 => features.fp5,
             Self::Double => features.double,
+            Self::Coprocessors => features.coprocessors,
         }
     }
 }
@@ -120,6 +123,8 @@ pub enum Form {
     FpMemoryDouble,
     FpList,
     FpListDouble,
+    /// The immediate is the whole instruction.
+    Whole,
     /// Permanently or deliberately undefined.
     Undefined,
 }

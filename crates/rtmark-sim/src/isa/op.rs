@@ -117,6 +117,8 @@ operations! {
     ChangeState { Cps, }
     /// The Security Extension in Secure state. `Tt`: `aux` = 1 unprivileged, 2 Non-secure state.
     Security { Sg, Tt, Bxns, Blxns, }
+    /// An instruction of a coprocessor that the chip adds to the core; `imm` = its bits.
+    Coprocessor { OfCoprocessor, }
     /// Instructions that raise an exception.
     Raise { Svc, Bkpt, Udf, }
 

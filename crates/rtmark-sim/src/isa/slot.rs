@@ -141,6 +141,7 @@ impl Slot {
         match slot.op {
             Op::Msr => slot.imm < 4 && slot.aux & 2 != 0,
             Op::Vmrs => slot.d == 15,
+            Op::OfCoprocessor => true,
             op => op.sets_flags(),
         }
     }
@@ -151,6 +152,7 @@ impl Slot {
         match slot.op.group() {
             Group::Special
             | Group::Security
+            | Group::Coprocessor
             | Group::Call
             | Group::BranchRegister
             | Group::BranchTable => true,

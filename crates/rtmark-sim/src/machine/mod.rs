@@ -240,6 +240,12 @@ impl Machine {
         on!(&mut self.core, core => core.state.take_console())
     }
 
+    /// Ends runs with [`Stop::SlowerClock`](crate::Stop::SlowerClock) after an instruction that makes the core's
+    /// clock slower: what time is left is fewer cycles from there on. The next run continues.
+    pub fn stop_at_slower_clock(&mut self, stops: bool) {
+        on!(&mut self.core, core => core.state.devices_mut().stop_at_slower_clock(stops));
+    }
+
     /// Ends a run with [`Stop::Output`](crate::Stop::Output) after the instruction with which the program
     /// completes this text on its console. Output by RTT is only checked from time to time. Returns the
     /// text's number, counted from 0.

@@ -294,6 +294,9 @@ impl State {
         if self.session.watches.take_resumed() {
             return Err(Stop::Resumed);
         }
+        if self.core.system.devices.take_slower_clock() {
+            return Err(Stop::SlowerClock);
+        }
         if let Some(address) = self.core.system.devices.take_refused() {
             let pc = if let CycleResult::Instruction(pc) = passed { pc } else { self.core.hart.pc };
             let stop = self.fault(FaultKind::Unmodelled, pc, Some(address), cycle);

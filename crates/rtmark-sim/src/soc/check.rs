@@ -208,6 +208,12 @@ impl Soc {
         self.check_unmodelled(&mut taken)?;
         self.check_clock_tree()?;
         self.check_caches()?;
+        if self.coprocessors.is_some() && self.core != CoreKind::CortexM33 {
+            return refuse(
+                &[Key("coprocessors")],
+                format!("coprocessors are for a Cortex-M33, and this is a {}", self.core),
+            );
+        }
         self.check_init()?;
         self.check_time_base()
     }

@@ -227,6 +227,14 @@ impl<'de> Deserialize<'de> for CoreKind {
     }
 }
 
+/// Coprocessors that a chip adds to its core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoprocessorSet {
+    /// Those of an RP2350: pins, double precision, redundancy.
+    Rp2350,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

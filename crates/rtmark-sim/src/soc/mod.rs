@@ -10,6 +10,7 @@ mod check;
 mod clock_tree;
 mod core_kind;
 mod core_registers;
+mod flash_control;
 mod memory;
 mod memory_timing;
 mod peripheral;
@@ -27,12 +28,13 @@ pub use bus_matrix::BusMatrix;
 pub use clock_tree::{
     ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree,
 };
-pub use core_kind::{CoreKind, FIRST_PRIVATE};
+pub use core_kind::{CoprocessorSet, CoreKind, FIRST_PRIVATE};
+pub use flash_control::{Control, Erase, Program};
 pub use memory::{Contents, Memory, MemoryKind};
 pub use memory_timing::{CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
-    Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    PeripheralRegister, Pins, Program, Routes, Scale, SlowRead,
+    Act, ActHow, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
+    PeripheralRegister, Pins, Routes, Scale, SlowRead,
 };
 pub use revision::{Generation, Revision};
 pub use unmodelled::UnmodelledBlock;
@@ -133,6 +135,9 @@ pub struct Soc {
     /// How the buses beyond the core are arbitrated.
     #[serde(default)]
     pub bus_matrix: BusMatrix,
+    /// The coprocessors that the chip adds to a Cortex-M33.
+    #[serde(default)]
+    pub coprocessors: Option<CoprocessorSet>,
     /// The core's clock, in times of runs that do not follow the clock registers.
     #[serde(rename = "clock_hz", deserialize_with = "clock")]
     pub clock: Hertz,
@@ -259,11 +264,17 @@ impl Soc {
             return self.unmodelled.iter().find_map(named).or_else(core);
         };
         let offset = address - block.base;
+        let offset = if block.atomic_aliases { offset & 0xFFF } else { offset };
         let named = block.registers.iter().find(|register| register.offset == offset);
         Some(match named {
             Some(register) => format!("{}.{}", block.name, register.name),
             None => format!("{}+{offset:#x}", block.name),
         })
+    }
+
+    /// Returns whether an address belongs to a peripheral that the file names and that has no model.
+    pub(crate) fn is_unmodelled(&self, address: u32) -> bool {
+        self.unmodelled.values().any(|block| block.offset(address).is_some())
     }
 
     /// Returns the number of regions of the memory protection unit; 0 if there is none.

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::check::EXTI_LINES;
+use super::flash_control::{Control, Erase, Program};
 
 /// The peripherals that the simulator can model.
 ///
@@ -74,6 +75,8 @@ pub enum PeripheralKind {
     Rp2350IoBank,
     /// SIO of RP2040 as core 0 sees it: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
+    /// SIO of RP2350 as core 0 sees it: spinlocks, pins (datasheet, 3.1.11).
+    Rp2350Sio,
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
     /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
     RiscvClint,
@@ -191,7 +194,7 @@ pub struct Peripheral {
     /// ones), and an image may fill them.
     #[serde(default)]
     pub nonvolatile: bool,
-    /// The pins that it has, for the kinds `registers`, `rp2040-sio`, `nrf-gpio` and the IO banks.
+    /// The pins that it has, for the kinds `registers`, `rp2040-sio`, `rp2350-sio`, `nrf-gpio` and the IO banks.
     #[serde(default)]
     pub pins: Vec<Pins>,
     /// For the kind `registers`: the name of an earlier block whose registers this one has too, except
@@ -220,7 +223,14 @@ impl PeripheralKind {
 
     /// Returns whether the kind itself determines which registers show its pins.
     pub const fn determines_its_pins(self) -> bool {
-        matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank | Self::NrfGpio)
+        matches!(
+            self,
+            Self::Rp2040Sio
+                | Self::Rp2350Sio
+                | Self::Rp2040IoBank
+                | Self::Rp2350IoBank
+                | Self::NrfGpio
+        )
     }
 
     /// Returns whether it sends signals to other devices or to memory, which is only supported beside a
@@ -251,6 +261,7 @@ impl PeripheralKind {
             | Self::NrfGpio
             | Self::NrfPpi
             | Self::Rp2040Sio
+            | Self::Rp2350Sio
             | Self::RiscvClint
             | Self::Rp2350RiscvTimer
             | Self::Pl390 => 0,
@@ -343,6 +354,9 @@ pub struct PeripheralRegister {
     /// The bits by which a program that writes a one starts something that has no model.
     #[serde(default)]
     pub starts: u32,
+    /// Whether any write starts something that has no model.
+    #[serde(default)]
+    pub write_starts: bool,
     /// The effects of a write on other registers.
     #[serde(default)]
     pub acts: Vec<Act>,
@@ -486,101 +500,4 @@ pub struct Scale {
     pub clock: PeripheralClock,
     /// The lowest of the field's three bits, or of the four bits for `ahb`.
     pub bit: u8,
-}
-
-/// A field that unlocks a flash memory for stores, which then clear bits and take no time.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Program {
-    /// The memory's name.
-    pub memory: String,
-    /// The lowest bit of the field.
-    pub bit: u8,
-    /// Its width in bits.
-    #[serde(default = "one")]
-    pub width: u8,
-    /// The field's value while the memory is unlocked.
-    #[serde(default = "one_in_a_word")]
-    pub value: u32,
-}
-
-const fn one_in_a_word() -> u32 {
-    1
-}
-
-/// A register that sets all bits of a page of a flash memory, in no time.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Erase {
-    /// The memory's name.
-    pub memory: String,
-    /// The sizes of its pages in bytes, in order of address; the last one repeats.
-    pub pages: Vec<u32>,
-    /// The bit that must be written as one; if not given, any write erases.
-    #[serde(default)]
-    pub start: Option<u8>,
-    /// The field that holds the page's number: its lowest bit and its width. Without it, an address selects
-    /// the page.
-    #[serde(default)]
-    pub number: Option<(u8, u8)>,
-    /// The register that holds the address; if not given, the written value is the address.
-    #[serde(default)]
-    pub address: Option<String>,
-}
-
-impl Erase {
-    /// Returns an endless sequence of the pages' offsets in the memory and sizes.
-    fn each(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let last = self.pages.last().copied();
-        let sizes =
-            self.pages.iter().copied().chain(std::iter::repeat_with(move || last).flatten());
-        sizes.scan(0_u32, |begin, size| {
-            let page = (*begin, size);
-            *begin = begin.checked_add(size)?;
-            Some(page)
-        })
-    }
-
-    /// Returns the offset in the memory and the size of the page with a number.
-    pub(crate) fn numbered(&self, number: u32) -> Option<(u32, u32)> {
-        self.each().nth(number as usize)
-    }
-
-    /// Returns the offset and the size of the page that contains an offset.
-    pub(crate) fn around(&self, offset: u32) -> Option<(u32, u32)> {
-        self.each().find(|(begin, size)| offset - begin < *size)
-    }
-}
-
-/// The fields of a register that control a memory. What they do not control always stays as given by the
-/// memory's own `timing`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Control {
-    /// The memory's name.
-    pub memory: String,
-    /// The field that holds the number of wait states: its lowest bit and its width.
-    #[serde(default)]
-    pub wait_states: Option<(u8, u8)>,
-    /// The bit that enables prefetching.
-    #[serde(default)]
-    pub prefetch: Option<u8>,
-    /// The bit that enables the instruction cache.
-    #[serde(default)]
-    pub instruction_cache: Option<u8>,
-    /// The bit that enables the data cache.
-    #[serde(default)]
-    pub data_cache: Option<u8>,
-    /// The bit that enables a unified cache.
-    #[serde(default)]
-    pub cache: Option<u8>,
-    /// The bit that empties the instruction cache while it is set.
-    #[serde(default)]
-    pub empty_instruction_cache: Option<u8>,
-    /// The bit that empties the data cache while it is set.
-    #[serde(default)]
-    pub empty_data_cache: Option<u8>,
-    /// The bit that empties a unified cache.
-    #[serde(default)]
-    pub empty_cache: Option<u8>,
 }

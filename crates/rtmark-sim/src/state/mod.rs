@@ -138,7 +138,7 @@ pub struct State {
 impl State {
     /// Creates a state with empty memories, whose timing lacks some rules.
     pub fn new(soc: &Soc, disabled_rules: pipeline::DisabledRules) -> Self {
-        let features = Features::of(soc.core);
+        let features = Features::of_chip(soc);
         let rules = Rules::of(soc.core);
         let bus = Bus::new(soc, |memory| {
             // Accesses that end without waiting need not be reported to the memory's timing model.

@@ -45,7 +45,7 @@ impl Decoder {
         let by_itself = match unguarded.op.group() {
             Group::Branch => landmarks.is_crossed(address, unguarded.imm),
             Group::Special | Group::Security | Group::Call | Group::Raise | Group::Wait => true,
-            Group::ChangeState => true,
+            Group::ChangeState | Group::Coprocessor => true,
             Group::SpecialRegister => unguarded.op == Op::Msr,
             _ => unguarded.is_indirect_jump(),
         };
@@ -196,6 +196,19 @@ impl Predecoded {
         let slot = (*window.known_page(address)?.slots[within].get()?)?;
         let is_replaced = matches!(slot.op, Op::Watch | Op::Stop);
         (!is_replaced).then(|| slot.unguarded().bare())
+    }
+
+    /// Returns whether an instruction has been decoded that may contain a byte of the word at an address, or whose
+    /// decoding may have depended on one.
+    pub fn knows_code_at(&self, address: u32) -> bool {
+        (0..4).any(|half| {
+            let at = address.wrapping_sub(4).wrapping_add(2 * half);
+            let window = self.windows.iter().find(|window| window.covers(at));
+            window.is_some_and(|window| {
+                let page = window.known_page(at);
+                page.is_some_and(|page| page.slots[window.place(at).1].get().is_some())
+            })
+        })
     }
 
     /// Returns the instruction that a watch replaces.

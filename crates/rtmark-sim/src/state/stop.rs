@@ -28,6 +28,10 @@ pub enum FaultKind {
     UndefinedInstruction,
     /// A floating-point instruction while the FPU is absent or disabled.
     NoCoprocessor,
+    /// An instruction of another coprocessor, which is absent or disabled.
+    AbsentCoprocessor,
+    /// An instruction of a coprocessor that has no model.
+    UnmodelledCoprocessor,
     /// A branch to an even address, which selects Arm state; these cores lack it.
     InvalidState,
     /// Code was fetched from an address without memory.
@@ -92,6 +96,8 @@ impl FaultKind {
         match self {
             Self::UndefinedInstruction => "undefined instruction",
             Self::NoCoprocessor => "floating-point instruction while the FPU is absent or disabled",
+            Self::AbsentCoprocessor => "instruction of a coprocessor that is absent or disabled",
+            Self::UnmodelledCoprocessor => "instruction of a coprocessor that has no model",
             Self::InvalidState => "branch to an even address (Arm state, which Cortex-M lacks)",
             Self::InstructionAccess => "instruction fetch from an address without memory",
             Self::InstructionProtection => {
@@ -210,6 +216,9 @@ pub enum Stop {
     /// The code for which [`Machine::stop_at_resumption`](crate::Machine::stop_at_resumption) was called
     /// resumes.
     Resumed,
+    /// The program has made the core's clock slower, which
+    /// [`Machine::stop_at_slower_clock`](crate::Machine::stop_at_slower_clock) asked for.
+    SlowerClock,
     /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
     /// performs it.
     ResetRequested,

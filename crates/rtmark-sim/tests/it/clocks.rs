@@ -150,6 +150,12 @@ const CONFIGURATIONS: [Configuration; 19] = [
             (0x4002_1000, 0x0101_0083, 8 * MHZ),
             (0x4002_1004, 0x001D_0402, 72 * MHZ),
             (0x4002_1004, 0x001D_0401, 8 * MHZ),
+            // Its settings stay while it is on.
+            (0x4002_1004, 0x001F_0402, 72 * MHZ),
+            (0x4002_1004, 0x001F_0401, 8 * MHZ),
+            (0x4002_1000, 0x0001_0083, 8 * MHZ),
+            (0x4002_1004, 0x001F_0401, 8 * MHZ),
+            (0x4002_1000, 0x0101_0083, 8 * MHZ),
             (0x4002_1004, 0x001F_0402, 36 * MHZ),
         ],
     },
@@ -204,6 +210,7 @@ const CONFIGURATIONS: [Configuration; 19] = [
         reset: 11 * MHZ,
         stores: &[
             (0x4004_8000, 0x00FA_BAA0, 11 * MHZ),
+            (0x4001_303C, 0x0000_0001, 11 * MHZ),
             (0x4001_0030, 0x0000_0002, 12 * MHZ),
             (0x4005_0008, 125, 12 * MHZ),
             (0x4005_000C, 0x0005_2000, 12 * MHZ),
@@ -217,6 +224,7 @@ const CONFIGURATIONS: [Configuration; 19] = [
         reset: 11 * MHZ,
         stores: &[
             (0x4004_8000, 0x00FA_BAA0, 11 * MHZ),
+            (0x4001_303C, 0x0000_0001, 11 * MHZ),
             (0x4001_0030, 0x0000_0002, 12 * MHZ),
             (0x4005_0008, 125, 12 * MHZ),
             (0x4005_000C, 0x0005_2000, 12 * MHZ),
@@ -324,11 +332,11 @@ fn impossible_settings_name_their_field() {
         "SYSCLK: the source that RCC.CFGR[1:0] = 3 selects is not known"
     );
     assert_eq!(
-        unknown(&[(F4_CR, 0x0100_0083), (F4_PLLCFGR, 0x2400_3001), (F4_CFGR, 2)]),
+        unknown(&[(F4_PLLCFGR, 0x2400_3001), (F4_CR, 0x0100_0083), (F4_CFGR, 2)]),
         "PLL input: RCC.PLLCFGR[5:0] is 1, which is reserved"
     );
     assert_eq!(
-        unknown(&[(F4_CR, 0x0100_0083), (F4_PLLCFGR, 0x2400_3004), (F4_CFGR, 2)]),
+        unknown(&[(F4_PLLCFGR, 0x2400_3004), (F4_CR, 0x0100_0083), (F4_CFGR, 2)]),
         "PLL input would be 4000000 Hz, outside its 950000 to 2100000 Hz"
     );
 }

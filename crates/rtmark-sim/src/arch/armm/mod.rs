@@ -4,6 +4,7 @@
 //! 0553). [`crate::exec`] and [`crate::exceptions`] implement the consequences of a change.
 
 pub mod caches;
+pub mod coprocessors;
 pub mod dwt;
 pub mod identity;
 pub mod itm;

@@ -5,6 +5,7 @@
 //! pending, a clock that starts).
 
 use crate::arch::armm::caches::{CCR_BP, CCR_DC, CCR_IC, Caches};
+use crate::arch::armm::coprocessors::Coprocessors;
 use crate::arch::armm::dwt::Dwt;
 use crate::arch::armm::identity::Identity;
 use crate::arch::armm::itm::Itm;
@@ -162,6 +163,8 @@ pub struct System {
     pub secure_fault_status: u32,
     /// CPACR.
     pub coprocessor_access: u32,
+    /// The coprocessors that the chip adds.
+    pub coprocessors: Option<Box<Coprocessors>>,
     /// The Cortex-M7's caches.
     pub caches: Option<Caches>,
     pub interrupts: u16,
@@ -206,6 +209,7 @@ impl System {
             auxiliary_control: 0,
             secure_fault_status: 0,
             coprocessor_access: 0,
+            coprocessors: soc.coprocessors.map(|_| Box::default()),
             caches: features.caches.then(|| Caches::of(soc)),
             interrupts: soc.interrupts,
         }
@@ -267,7 +271,12 @@ impl System {
     }
 
     pub const fn allows_fp(&self, privileged: bool) -> bool {
-        match self.coprocessor_access >> 20 & 3 {
+        self.allows_coprocessor(10, privileged)
+    }
+
+    /// Returns whether CPACR allows a coprocessor.
+    pub const fn allows_coprocessor(&self, number: u8, privileged: bool) -> bool {
+        match self.coprocessor_access >> (2 * number as u32) & 3 {
             3 => true,
             1 => privileged,
             _ => false,

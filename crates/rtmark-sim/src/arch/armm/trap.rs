@@ -7,8 +7,12 @@
 pub enum Trap {
     /// There is no such instruction, or it is not allowed in this state.
     Undefined,
-    /// A coprocessor or the FPU is absent or disabled.
+    /// The FPU is absent or disabled.
     NoCoprocessor,
+    /// Another coprocessor is absent or disabled.
+    AbsentCoprocessor,
+    /// The instruction of a coprocessor has no model.
+    UnmodelledCoprocessor,
     /// A branch to an address with bit 0 clear; there is no Arm state.
     InvalidState,
     /// Nothing responds to the access at `Machine::trap_value`.
@@ -52,6 +56,8 @@ impl Trap {
         match self {
             Self::Undefined
             | Self::NoCoprocessor
+            | Self::AbsentCoprocessor
+            | Self::UnmodelledCoprocessor
             | Self::NoResponse
             | Self::Forbidden
             | Self::LazyNoResponse

@@ -25,6 +25,7 @@ mod nrf_clock;
 mod nrf_rtc;
 mod nrf_variants;
 mod pins;
+mod registers;
 mod uarts;
 
 /// A machine whose program is the test.

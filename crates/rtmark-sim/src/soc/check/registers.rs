@@ -2,10 +2,10 @@
 
 use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
-    ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    PeripheralRegister, Routes,
+    ActHow, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind, PeripheralRegister,
+    Routes,
 };
-use crate::soc::{MemoryKind, Soc};
+use crate::soc::{Control, MemoryKind, Soc};
 
 /// Refuses pins that no register can show.
 pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
@@ -23,7 +23,7 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
                 Some(_) => "leave out register, which its kind determines",
             },
             _ => {
-                "they are for kinds that have some: registers, nrf-gpio, rp2040-sio, rp2040-io-bank, \
+                "they are for kinds that have some: registers, nrf-gpio, rp2040-sio, rp2350-sio, rp2040-io-bank, \
                  rp2350-io-bank"
             }
         };
@@ -189,9 +189,10 @@ impl Soc {
         let erases = register.erases.iter().map(|erase| {
             let pages = erase.pages.iter().all(|size| *size >= 64 && size.is_multiple_of(64));
             let number = erase.number.is_none_or(|(bit, width)| is_field(bit, width));
-            let start = erase.start.is_none_or(|bit| is_field(bit, 1));
+            let mut bits = [erase.start, erase.one, erase.all].into_iter().flatten();
+            let bits = bits.all(|bit| is_field(bit, 1));
             let address = erase.address.as_deref().is_none_or(exists);
-            (&erase.memory, pages && !erase.pages.is_empty() && number && start && address)
+            (&erase.memory, pages && !erase.pages.is_empty() && number && bits && address)
         });
         for (wanted, makes_sense) in programs.chain(erases) {
             let flash = self.memories.iter().filter(|memory| memory.kind == MemoryKind::Flash);

@@ -89,7 +89,7 @@ pub const FAULTS: &[Fault] = &[
         cores: MAINLINE,
         prepare: NONE,
         instruction: &[0xEE00, 0x0F10], // mcr p15, 0, r0, c0, c0, 0
-        kind: FaultKind::NoCoprocessor,
+        kind: FaultKind::AbsentCoprocessor,
         address: None,
         status: 1 << 19,
     },
@@ -98,7 +98,7 @@ pub const FAULTS: &[Fault] = &[
         cores: MAINLINE,
         prepare: NONE,
         instruction: &[0xFD90, 0x5500], // ldc2 p5, c5, [r0]
-        kind: FaultKind::NoCoprocessor,
+        kind: FaultKind::AbsentCoprocessor,
         address: None,
         status: 1 << 19,
     },

@@ -100,6 +100,14 @@ pub fn hint(end: &End) -> Option<&'static str> {
             "enable the FPU first, as startup code does; --entry runs no startup code, so use \
              --set 0xE000ED88=0xF00000 on a Cortex-M",
         ),
+        Ending::Fault(report) if report.kind == FaultKind::AbsentCoprocessor => Some(
+            "is the image for this chip? A coprocessor that it has must be enabled in CPACR (0xE000ED88), as \
+             start-up code does",
+        ),
+        Ending::Fault(report) if report.kind == FaultKind::UnmodelledCoprocessor => Some(
+            "docs/trust.md says what is modelled; a library that calculates without the coprocessor may be at \
+             hand (pico-sdk: pico_set_double_implementation)",
+        ),
         Ending::Fault(report) if report.kind == FaultKind::Unmodelled => Some(
             "add a [[peripheral]] for this address to the soc file, or leave out --strict, so that it reads \
              as zero",

@@ -31,8 +31,9 @@ fn storing(stores: &[(u32, u32)]) -> Vec<u8> {
 fn clocked(stores: &[(u32, u32)], more: &[&str]) -> (Value, String) {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("clocks.bin"), storing(stores)).expect("writable");
-    let base = ["sim", "clocks.bin", "--soc", "stm32f405", "--base", "0x08000000", "--for", "1ms"];
-    let arguments = [&base[..], more].concat();
+    let base = ["sim", "clocks.bin", "--soc", "stm32f405", "--base", "0x08000000"];
+    let lasts = if more.contains(&"--for") { &[][..] } else { &["--for", "1ms"] };
+    let arguments = [&base[..], lasts, more].concat();
     let said = run_rtmark(scratch.folder.path(), &arguments).stderr;
     let json = [&arguments[..], &["--format", "json"]].concat();
     let document = run_rtmark(scratch.folder.path(), &json).stdout;
@@ -68,6 +69,21 @@ fn times_follow_the_clock_registers() {
     let (document, said) = clocked(&TO_168_MHZ, &["--clock", "100MHz"]);
     assert_eq!(document["cycles"].as_u64(), Some(100_000));
     assert!(said.contains("at 100 MHz") && !said.contains("then"), "{said}");
+}
+
+/// Down to 250 kHz, and up again: each instruction takes microseconds there.
+#[test]
+fn a_run_lasts_as_long_as_asked_however_slow_the_clock_becomes() {
+    let slow = (0x4002_3808, 0xD0);
+    for more in [&[][..], &["--masked"], &["--trace", "t.json"]] {
+        for (stores, last) in [([slow, slow], 250_000), ([slow, (0x4002_3808, 0x90)], 4_000_000)] {
+            let (document, _) = clocked(&stores, &[&["--for", "20ms"], more].concat());
+            let lasted = document["nanoseconds"].as_u64().expect("a time");
+            assert!((20_000_000..20_020_000).contains(&lasted), "{more:?}: {lasted} ns");
+            let clocks = document["clocks"].as_array().expect("a list");
+            assert_eq!(clocks[clocks.len() - 1]["clock_hz"], last, "{more:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! What registers without a model of their own hold, and which writes start something that has none. The judges
+//! are the reference manuals and the vendors' headers.
+
+use super::*;
+
+/// Stores, then a register's address and value, and whether anything was told of.
+type Row<'a> = (&'a [(u32, u32)], u32, u32, bool);
+
+fn check(mut machine: Rig, rows: &[Row<'_>]) {
+    for (stores, address, value, told) in rows {
+        for (register, stored) in *stores {
+            machine.write(*register, *stored);
+        }
+        assert_eq!(machine.read(*address), *value, "{stores:x?}: {address:#x}");
+        let counted = machine.0.unmodelled().count() > 0;
+        assert_eq!(counted, *told, "{stores:x?}: {address:#x}");
+    }
+}
+
+#[test]
+fn rp2040_start_up_code_finds_what_it_waits_for() {
+    let [xip_ssi, sie_ctrl, adc, rtc] = [0x1800_0000, 0x5011_004C, 0x4004_C000, 0x4005_C000];
+    // The flash is never busy; its identity is not known.
+    check(machine!("rp2040"), &[(&[(xip_ssi + 0x60, 5)], xip_ssi + 0x60, 0, true)]);
+    check(
+        machine!("rp2040"),
+        &[
+            (&[(sie_ctrl + 0x2000, 0x4_0000)], sie_ctrl, 0x4_0000, false),
+            (&[(adc, 1)], adc, 0x101, false),
+            (&[], 0x4003_000C, 0x1F, false),
+            (&[], 0x4001_C004, 0x56, false),
+            (&[(0x4001_C004 + 0x3000, 0x40)], 0x4001_C004, 0x16, false),
+            (&[(rtc + 4, 0x7E_4605)], rtc + 4, 0x7E_4605, false),
+            (&[(adc, 5)], adc, 0x101, true),
+        ],
+    );
+    for start in [(sie_ctrl, 0x1_0000), (rtc + 0xC, 1), (0x4000_8078, 0x1FF), (0x4000_8048, 0x820)]
+    {
+        check(machine!("rp2040"), &[(&[start], 0x4003_000C, 0x1F, true)]);
+    }
+}
+
+#[test]
+fn rp2350_start_up_code_finds_what_it_waits_for() {
+    check(
+        machine!("rp2350"),
+        &[
+            (&[(0x5011_204C, 0x4_0000)], 0x5011_004C, 0x4_8000, false),
+            (&[(0x1BFF_C000, 0), (0x1800_0000, 0)], 0x4003_8004, 0x116, false),
+            (&[(0x4010_0004, 0x5AFE_00C0)], 0xD000_0004, 0, false),
+            (&[], 0x4001_003C, 0x41, false),
+            // Spinlocks are held until they are released.
+            (&[], 0xD000_0104, 2, false),
+            (&[], 0xD000_0104, 0, false),
+            (&[], 0xD000_005C, 2, false),
+            (&[(0xD000_0104, 0)], 0xD000_005C, 0, false),
+            // A pin's level is that of OUT where OE is one.
+            (&[(0xD000_0018, 6), (0xD000_0038, 3)], 0xD000_0004, 2, false),
+            (&[(0xD000_0028, 3)], 0xD000_0010, 5, false),
+            // The other core is sent words, zero among them.
+            (&[(0xD000_0054, 0)], 0xD000_0050, 2, true),
+        ],
+    );
+    check(machine!("rp2350"), &[(&[(0xD000_00AC, 0)], 0xD000_0000, 0, false)]);
+    check(machine!("rp2350"), &[(&[(0xD000_00AC, 1)], 0xD000_0000, 0, true)]);
+}
+
+#[test]
+fn stm32_ports_and_clocks_have_their_reset_values() {
+    let ports = |base: u32| [base, base + 0x400, base + 0x800];
+    for (machine, base, modes) in [
+        (machine!("stm32f405"), 0x4002_0000, [0xA800_0000, 0x280, 0]),
+        (machine!("stm32g431"), 0x4800_0000, [0xABFF_FFFF, 0xFFFF_FEBF, u32::MAX]),
+        (machine!("stm32h743"), 0x5802_0000, [0xABFF_FFFF, 0xFFFF_FEBF, u32::MAX]),
+        (machine!("stm32g071"), 0x5000_0000, [0xEBFF_FFFF, u32::MAX, u32::MAX]),
+    ] {
+        let rows: Vec<Row<'_>> = ports(base)
+            .into_iter()
+            .zip(modes)
+            .map(|(at, mode)| (&[][..], at, mode, false))
+            .collect();
+        check(machine, &rows);
+    }
+    check(machine!("stm32f405"), &[(&[], 0x4002_3830, 0x10_0000, false)]);
+}
+
+/// The settings of a PLL stay while it is on.
+#[test]
+fn plls_that_run_keep_their_settings() {
+    let (f4_cr, f4_pll) = (0x4002_3800, 0x4002_3804);
+    check(
+        machine!("stm32f405"),
+        &[
+            (
+                &[(f4_pll, 0x0740_5408), (f4_cr, 0x0101_0083), (f4_pll, 0)],
+                f4_pll,
+                0x0040_5408,
+                false,
+            ),
+            (&[(f4_cr, 0x0001_0083), (f4_pll, 0x0300_3010)], f4_pll, 0x0300_3010, false),
+        ],
+    );
+    let (f1_cr, f1_cfgr) = (0x4002_1000, 0x4002_1004);
+    let kept = [(f1_cfgr, 0x001D_0400), (f1_cr, 0x0101_0083), (f1_cfgr, 0x0400)];
+    check(machine!("stm32f103"), &[(&kept, f1_cfgr, 0x001D_0400, false)]);
+    let (g4_cr, g4_pll) = (0x4002_1000, 0x4002_100C);
+    let kept = [(g4_pll, 0x5533), (g4_cr, 0x0100_0500), (g4_pll, 0x0100_0000)];
+    check(machine!("stm32g431"), &[(&kept, g4_pll, 0x0100_5533, false)]);
+}
+
+/// Interrupts, calendars and erasures that never come.
+#[test]
+fn what_stm32_programs_would_wait_for_is_told_of() {
+    let rng = 0x5006_0800;
+    check(
+        machine!("stm32f405"),
+        &[(&[(rng, 4)], rng + 4, 1, false), (&[(rng, 12)], rng, 12, true)],
+    );
+    let cir = 0x4002_380C;
+    check(
+        machine!("stm32f411"),
+        &[(&[(cir, 0x9F_0000)], cir, 0, false), (&[(cir, 0x9F_1000)], cir, 0x1000, true)],
+    );
+    let rtc = 0x4000_2800;
+    check(
+        machine!("stm32f405"),
+        &[(&[], rtc + 0xC, 0x27, false), (&[(rtc + 0xC, u32::MAX)], rtc + 0xC, 0xC7, true)],
+    );
+    check(machine!("stm32f405"), &[(&[(rtc + 8, 0x400)], rtc + 8, 0x400, true)]);
+    check(
+        machine!("stm32f103"),
+        &[(&[], rtc + 4, 0x28, false), (&[(rtc + 4, 0x10)], rtc + 4, 0x38, true)],
+    );
+    for address in [0x4001_0200, 0x4001_0300] {
+        check(machine!("stm32g431"), &[(&[], address, 0, true)]);
+    }
+    let bank = 0x5200_4000;
+    check(
+        machine!("stm32h743"),
+        &[(&[(bank, 0x30D2)], bank, 0x30D2, false), (&[(bank, 0x30DB)], bank, 0x30DB, true)],
+    );
+}

@@ -1,0 +1,76 @@
+//! Erasing a flash, as the reference manuals say: a page by PER or SER, all of it by MER, and no code by the erasure
+//! of something else.
+
+use rtmark_sim::{Machine, Soc};
+
+const F103: &str = include_str!("../../../../socs/stm32f103.toml");
+const F405: &str = include_str!("../../../../socs/stm32f405.toml");
+const G071: &str = include_str!("../../../../socs/stm32g071.toml");
+const H743: &str = include_str!("../../../../socs/stm32h743.toml");
+
+const FLASH: u32 = 0x0800_0000;
+const MARK: [u8; 4] = [1, 2, 3, 4];
+const ERASED: [u8; 4] = [0xFF; 4];
+
+/// Which of some addresses are erased by stores to the flash's registers, and whether that is told of.
+fn erased(text: &str, stores: &[(u32, u32)], addresses: &[u32]) -> (Vec<bool>, bool) {
+    let mut machine = Machine::new(&Soc::from_toml(text).expect("a soc"));
+    for address in addresses {
+        machine.poke(*address, &MARK).expect("flash");
+    }
+    for (register, value) in stores {
+        machine.store_word(*register, *value).expect("a register");
+    }
+    let is_erased = |address: &u32| {
+        let found = machine.peek(*address, 4);
+        assert!([MARK, ERASED].contains(&found[..].try_into().expect("a word")), "{found:?}");
+        found == ERASED
+    };
+    let told = machine.unmodelled().any(|it| it.writes > 0);
+    (addresses.iter().map(is_erased).collect(), told)
+}
+
+/// PM0075: CR at 0x10, AR at 0x14; PER 1, MER 2, OPTER 5, STRT 6.
+#[test]
+fn an_stm32f1_erases_the_page_that_per_selects() {
+    let (cr, ar) = (0x4002_2010, 0x4002_2014);
+    let addresses = [FLASH, FLASH + 0x13FC, FLASH + 0x1400, FLASH + 0x17FC, FLASH + 0x1800];
+    let erased = |stores: &[(u32, u32)]| erased(F103, stores, &addresses);
+    let page = erased(&[(cr, 2), (ar, FLASH + 0x1523), (cr, 0x42)]);
+    assert_eq!(page, (vec![false, false, true, true, false], true));
+    assert_eq!(erased(&[(cr, 4), (cr, 0x44)]), (vec![true; 5], true));
+    // Option bytes, with the address register at its reset value; and nothing selected.
+    assert_eq!(erased(&[(cr, 0x20), (cr, 0x60)]), (vec![false; 5], true));
+    assert_eq!(erased(&[(ar, FLASH), (cr, 0x40)]), (vec![false; 5], true));
+    assert_eq!(erased(&[(ar, FLASH), (cr, 2)]), (vec![false; 5], false));
+}
+
+/// RM0090: CR at 0x10; SER 1, MER 2, SNB from 3, STRT 16. RM0444: CR at 0x14; PER 1, MER1 2, PNB from 3, STRT 16.
+#[test]
+fn sectors_and_pages_are_selected_by_number() {
+    let addresses = [FLASH, FLASH + 0x4000, FLASH + 0x8000];
+    let cr = 0x4002_3C10;
+    let sector = erased(F405, &[(cr, 0x1_000A)], &addresses);
+    assert_eq!(sector, (vec![false, true, false], true));
+    assert_eq!(erased(F405, &[(cr, 0x1_0004)], &addresses).0, [true; 3]);
+    assert_eq!(erased(F405, &[(cr, 0x1_0008)], &addresses).0, [false; 3]);
+    let addresses = [FLASH, FLASH + 0x800, FLASH + 0x1000];
+    let cr = 0x4002_2014;
+    assert_eq!(erased(G071, &[(cr, 0x1_000A)], &addresses).0, [false, true, false]);
+    assert_eq!(erased(G071, &[(cr, 0x1_0004)], &addresses).0, [true; 3]);
+}
+
+/// RM0433: KEYR1 at 0x4, CR1 at 0xC, those of the second bank 0x100 further; LOCK 0, SER 2, START 7, SNB from 8.
+#[test]
+fn a_locked_flash_erases_nothing() {
+    let flash = 0x5200_2000;
+    let addresses = [FLASH, FLASH + 0x2_0000, FLASH + 0x10_0000, FLASH + 0x12_0000];
+    let unlock = |bank: u32| [(flash + bank + 4, 0x4567_0123), (flash + bank + 4, 0xCDEF_89AB)];
+    for (bank, sector) in [(0, 1), (0x100, 3)] {
+        let erase = (flash + bank + 0xC, 0x1B4);
+        assert_eq!(erased(H743, &[erase], &addresses).0, [false; 4]);
+        let unlocked = erased(H743, &[unlock(bank).as_slice(), &[erase]].concat(), &addresses).0;
+        let expected: Vec<_> = (0..4).map(|at| at == sector).collect();
+        assert_eq!(unlocked, expected, "{bank:#x}");
+    }
+}
