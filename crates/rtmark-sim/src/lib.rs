@@ -88,8 +88,8 @@ pub use soc::{
     Act, ActHow, BusMatrix, CacheSizes, ClockCondition, ClockControl, ClockFactor, ClockField,
     ClockNode, ClockOperand, ClockTree, Contents, Control, CoreKind, EnableHow, Erase, Follow,
     FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral,
-    PeripheralClock, PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale,
-    SlowRead, Soc, SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,
+    PeripheralClock, PeripheralKind, PeripheralRegister, Pins, Program, PullUp, Pulled, Revision,
+    Routes, Scale, SlowRead, Soc, SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

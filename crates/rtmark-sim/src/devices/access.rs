@@ -37,6 +37,9 @@ impl Devices {
             self.waits.set(|address| held(&self.attached, address), memories);
             effects.memory_changed = true;
         }
+        if let Some((pin, up)) = effects.pulled {
+            self.pull(pin, up);
+        }
         (result, effects)
     }
 

@@ -20,6 +20,8 @@ pub struct Effects {
     pub flash: Vec<(usize, FlashEffect)>,
     /// Lines of EXTI, with the ports to which they are now connected.
     pub routed: Vec<(u8, u8)>,
+    /// A pin's pad pulls it up from now on, or not.
+    pub pulled: Option<(u8, bool)>,
     /// The PPI's connections have changed, these channels' among them.
     pub connected: Option<u32>,
 }

@@ -298,6 +298,8 @@ pub struct Devices {
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
     polls: Polls,
+    /// The register of such pins that the program has polled last.
+    pub polled_pins: Option<u32>,
     pub strictness: Strictness,
     /// The register without a model that the program has used under strict checking.
     refused: Option<u32>,
@@ -419,6 +421,7 @@ impl Devices {
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
             polls: Polls::default(),
+            polled_pins: None,
             strictness: Strictness::default(),
             refused: None,
             open: Vec::new(),
@@ -449,6 +452,15 @@ impl Devices {
         self.slower_clock.0 = before.slower_clock.0;
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);
+        }
+    }
+
+    /// Pulls a pin of an SIO up, or not.
+    fn pull(&mut self, pin: u8, up: bool) {
+        for attached in self.attached.iter_mut() {
+            if let Device::Sio(sio) = &mut attached.device {
+                sio.pull(pin, up);
+            }
         }
     }
 
@@ -560,7 +572,13 @@ impl Devices {
             Device::Registers(registers)
                 if registers.is_storage_only(address - self.attached[at].base) =>
             {
-                self.polls.read(address, value, now)
+                let is_polled = self.polls.read(address, value, now);
+                // That has a model: nobody drives the pins.
+                let shows_pins = registers.shows_pins(address - self.attached[at].base);
+                if is_polled && shows_pins {
+                    self.polled_pins = Some(address);
+                }
+                is_polled && !shows_pins
             }
             _ => false,
         }

@@ -10,7 +10,7 @@ use super::pins::{Drive, DrivenPins};
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{
     Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins,
-    Soc,
+    PullUp, Soc,
 };
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
@@ -24,6 +24,8 @@ struct Rules {
     acted_on: Vec<u32>,
     /// For each entry of `register.locks`, the offset of the register that it names.
     locked_by: Vec<u32>,
+    /// The registers that `register.pulled` names.
+    pulled: Option<(u32, u32)>,
     /// The memory that `register.controls` names.
     memory: Option<usize>,
     /// The memories that `register.programs` and `register.erases` name.
@@ -86,6 +88,7 @@ impl Registers {
             followed: offsets_of(register, &register.follows),
             acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
             locked_by: offsets_of(register, &register.locks),
+            pulled: register.pulled.as_ref().map(|it| (offset_of(&it.mode), offset_of(&it.pull))),
             memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
             programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
             erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),
@@ -118,6 +121,11 @@ impl Registers {
     /// Returns whether the register at an offset only changes by the program's stores.
     pub fn is_storage_only(&self, offset: u32) -> bool {
         !self.is_nonvolatile() && self.driven.iter().all(|((at, _), _)| at != offset & !3)
+    }
+
+    /// Returns whether the register at an offset shows the levels of pins.
+    pub fn shows_pins(&self, offset: u32) -> bool {
+        self.pins.iter().any(|(_, at)| *at == offset & !3)
     }
 
     /// Returns whether an image may contain bytes for this block.
@@ -161,7 +169,19 @@ impl Registers {
             };
             value = value & !(ones(width) << follow.bit) | field << follow.bit;
         }
-        value
+        match rules.pulled {
+            Some((mode, pull)) => self.pulled(value, mode, pull),
+            None => value,
+        }
+    }
+
+    /// Returns the levels of pins that nothing drives, given those of outputs.
+    fn pulled(&self, outputs: u32, mode: u32, pull: u32) -> u32 {
+        let (mode, pull) = (self.held(mode), self.held(pull));
+        let is = |register: u32, pin: u32| register >> (2 * pin) & 3 == 1;
+        let level =
+            |pin: u32| if is(mode, pin) { outputs >> pin & 1 } else { is(pull, pin).into() };
+        (0..16).fold(0, |levels, pin| levels | level(pin) << pin)
     }
 
     /// Returns the bits that writes do not change now.
@@ -275,6 +295,9 @@ impl DeviceModel for Registers {
         for scale in &register.scales {
             let value = self.held(offset) >> scale.bit;
             env.effects.scaled[scale.clock as usize] = Some(divisor(scale.clock, value));
+        }
+        if let Some(PullUp { pin, bit }) = register.pulls_up {
+            env.effects.pulled = Some((pin, self.held(offset) >> bit & 1 == 1));
         }
         if let Some(routes) = &register.routes {
             let held = self.held(offset);

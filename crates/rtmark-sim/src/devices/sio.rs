@@ -22,6 +22,8 @@ pub struct Sio {
     chip: RpChip,
     /// OUT and OE of the pins, then of the flash's pins and others.
     pins: [u32; 4],
+    /// The pins that their pads pull up.
+    pulled_up: u32,
     locks: u32,
     dividend: u32,
     divisor: u32,
@@ -54,6 +56,7 @@ impl Sio {
         Self {
             chip,
             pins: [0; 4],
+            pulled_up: 0,
             locks: 0,
             dividend: 0,
             divisor: 0,
@@ -79,6 +82,12 @@ impl Sio {
         }
     }
 
+    /// Pulls a pin up, or not; the pads say so.
+    pub const fn pull(&mut self, pin: u8, up: bool) {
+        let bit = 1 << (pin & 31);
+        self.pulled_up = if up { self.pulled_up | bit } else { self.pulled_up & !bit };
+    }
+
     fn start_division(&mut self, now: u64, signed: bool) {
         (self.quotient, self.remainder) = divide(self.dividend, self.divisor, signed);
         (self.dirty, self.ready_at) = (true, now + DIVISION);
@@ -95,7 +104,8 @@ impl DeviceModel for Sio {
             0x00 => 0,
             // An input pin reads as it is driven.
             0x04 => {
-                let own = self.pins[0] & self.pins[1];
+                let [output, enabled, ..] = self.pins;
+                let own = output & enabled | self.pulled_up & !enabled;
                 let driven = self.driven.iter();
                 driven.fold(own, |levels, (bit, drive)| drive.in_register(levels, bit, env.now))
             }

@@ -21,12 +21,12 @@ pub fn of_coprocessor(state: &mut State, s: &Slot) -> Outcome {
     if !is_there || !state.system.allows_coprocessor(instruction.coprocessor, privileged) {
         return Err(Trap::AbsentCoprocessor);
     }
-    state.execute_coprocessor(&instruction)?;
+    state.execute_coprocessor(instruction)?;
     Ok(Flow::Next)
 }
 
 impl State {
-    fn execute_coprocessor(&mut self, instruction: &Instruction) -> Done {
+    fn execute_coprocessor(&mut self, instruction: Instruction) -> Done {
         let (t, t2) = match instruction.form {
             Form::Process { .. } => (0, 0),
             Form::Write { t, .. } | Form::Read { t, .. } => (t, 0),
@@ -59,7 +59,7 @@ impl State {
 
     fn access_pins(
         &mut self,
-        instruction: &Instruction,
+        instruction: Instruction,
         values: (u32, u32),
     ) -> Result<Answer, Trap> {
         let Some(access) = pin_access(instruction, values) else { return Ok(Answer::Unknown) };

@@ -348,6 +348,11 @@ impl Machine {
         on!(&self.core, core => core.state.devices().unmodelled.values().copied())
     }
 
+    /// Returns the register of pins that the program has polled last while nothing drove them, if it has.
+    pub fn polled_pins(&self) -> Option<u32> {
+        on!(&self.core, core => core.state.devices().polled_pins)
+    }
+
     /// Describes what the program has asked of the core itself that has no model.
     pub fn core_without_model(&self) -> Vec<&'static str> {
         on!(&self.core, core => core.without_model())

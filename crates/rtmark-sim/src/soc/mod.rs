@@ -34,7 +34,7 @@ pub use memory::{Contents, Memory, MemoryKind};
 pub use memory_timing::{CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
     Act, ActHow, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    PeripheralRegister, Pins, Routes, Scale, SlowRead,
+    PeripheralRegister, Pins, PullUp, Pulled, Routes, Scale, SlowRead,
 };
 pub use revision::{Generation, Revision};
 pub use unmodelled::UnmodelledBlock;

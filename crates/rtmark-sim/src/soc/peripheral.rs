@@ -367,6 +367,12 @@ pub struct PeripheralRegister {
     /// A.
     #[serde(default)]
     pub routes: Option<Routes>,
+    /// The registers by which pins that this register shows are pulled up where they are inputs.
+    #[serde(default)]
+    pub pulled: Option<Pulled>,
+    /// The bits of this register, one of a block of pads, that pull its pin up.
+    #[serde(default)]
+    pub pulls_up: Option<PullUp>,
     /// The memory whose speed this register controls.
     #[serde(default)]
     pub controls: Option<Control>,
@@ -415,6 +421,27 @@ pub struct Routes {
     pub count: u8,
     /// The width of each field in bits.
     pub width: u8,
+}
+
+/// Registers of a port with two bits for each pin (RM0090, 8.4): a pin is an output where those of `mode` are 1,
+/// and elsewhere pulled up where those of `pull` are 1.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pulled {
+    /// The register of the pins' modes.
+    pub mode: String,
+    /// The register of their resistors.
+    pub pull: String,
+}
+
+/// A pad's resistor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PullUp {
+    /// The pin's number.
+    pub pin: u8,
+    /// The bit that pulls it up.
+    pub bit: u8,
 }
 
 /// A field that reads as another field's value, or depends on one of its bits.

@@ -55,7 +55,7 @@ fn doubles_are_added_and_compared() {
     let mut adding = machine(&[begin, add].concat(), values);
     adding.run(adding.cycles() + Cycles(50));
     let [low, high, ..] = registers(&adding);
-    assert_eq!(f64::from_bits(u64::from(high) << 32 | u64::from(low)), 1.75);
+    assert_eq!(u64::from(high) << 32 | u64::from(low), 1.75_f64.to_bits());
     // mrc p4, #0, apsr_nzcv, c0, c0, #1: greater, that is C without Z; a calculation goes on, that is N.
     let mut comparing = machine(&[begin.as_slice(), &[0xEE10_F430]].concat(), values);
     comparing.run(comparing.cycles() + Cycles(50));

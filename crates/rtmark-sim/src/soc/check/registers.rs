@@ -129,6 +129,19 @@ impl Soc {
                 );
             }
         }
+        let pulled = register.pulled.iter().flat_map(|it| [&it.mode, &it.pull]);
+        if let Some(wanted) = pulled.into_iter().find(|wanted| !exists(wanted)) {
+            return refuse(
+                &path("pulled"),
+                format!("register {name}: {wanted} is not a register of the block"),
+            );
+        }
+        if register.pulls_up.is_some_and(|it| it.pin > 31 || it.bit > 31) {
+            return refuse(
+                &path("pulls_up"),
+                format!("register {name}: pins and bits are 0 to 31"),
+            );
+        }
         for act in &register.acts {
             if !is_field(act.bit, act.width) {
                 return refuse(

@@ -189,7 +189,8 @@ impl Arguments {
         let of_core = of_core.map(|what| format!("no model: {what}"));
         let of_clock = of_clock.iter().map(ToString::to_string);
         let of_stack = executed.session.stack_overflow();
-        let notes = executed.notes.iter().cloned().chain(of_stack);
+        let of_pins = polled_pins(&executed.session.machine);
+        let notes = executed.notes.iter().cloned().chain(of_stack).chain(of_pins);
         notes.chain(of_clock).chain(of_core).collect()
     }
 
@@ -214,4 +215,16 @@ impl Arguments {
             say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));
         }
     }
+}
+
+/// Says that a program polls pins that nothing drives.
+fn polled_pins(machine: &Machine) -> Option<String> {
+    let soc = machine.soc();
+    let register = soc.register_name(machine.polled_pins()?)?;
+    let (block, _) = register.split_once('.')?;
+    let pins = &soc.peripherals.iter().find(|it| it.name == block)?.pins;
+    let pin = &pins.first()?.name;
+    Some(format!(
+        "the program polls the pins of {register}, and nothing drives them: --pin {pin}0=1 would drive {pin}0"
+    ))
 }

@@ -105,13 +105,13 @@ impl Precision {
         if mantissa == 0 {
             return 0.0 * sign;
         }
-        let top = 63 - mantissa.leading_zeros();
+        let top = mantissa.ilog2();
         let dropped = (top + 1).saturating_sub(bits);
         let (kept, rest) = (mantissa >> dropped, mantissa & ((1 << dropped) - 1));
         let half = if dropped == 0 { 0 } else { 1 << (dropped - 1) };
         let up = dropped > 0 && (rest > half || rest == half && kept & 1 == 1);
         let kept = kept + u64::from(up);
-        let carried = 63 - kept.leading_zeros() + dropped;
+        let carried = kept.ilog2() + dropped;
         let exponent = exponent + carried as i32 - point as i32;
         if exponent > greatest {
             return f64::INFINITY * sign;
@@ -159,8 +159,8 @@ const fn estimate(exact: u64) -> u32 {
 
 impl DoubleUnit {
     /// Executes an instruction; `values` are those of the core's registers.
-    pub fn execute(&mut self, instruction: &Instruction, values: (u32, u32)) -> Answer {
-        let Instruction { opcode, m, second, .. } = *instruction;
+    pub fn execute(&mut self, instruction: Instruction, values: (u32, u32)) -> Answer {
+        let Instruction { opcode, m, second, .. } = instruction;
         match instruction.form {
             Form::Process { extra } => self.process(opcode, m, extra),
             Form::WritePair { .. } => self.write(opcode, m, values),
@@ -208,7 +208,7 @@ impl DoubleUnit {
             (0, 0) => self.x.mantissa = word,
             (0, 1) => self.y.mantissa = word,
             (0, 2) => self.restore(word),
-            (1, 0) | (8, 0) => (self.x, self.point) = (double(), None),
+            (1 | 8, 0) => (self.x, self.point) = (double(), None),
             (1, 1) => self.y = double(),
             (1, 2) => {
                 self.x = Number::of_single(values.0);
@@ -233,7 +233,7 @@ impl DoubleUnit {
                 self.write_mantissa(word | lost, 60);
             }
             (4, 0) => self.write_mantissa(word, 57),
-            (5, 0) | (10, 0) => self.write_mantissa(word, 60),
+            (5 | 10, 0) => self.write_mantissa(word, 60),
             (11 | 12, 0) => self.write_mantissa(word, 61),
             _ => return Answer::Unknown,
         }

@@ -101,7 +101,7 @@ pub struct Coprocessors {
 impl Coprocessors {
     /// Executes an instruction of the double-precision or the redundancy coprocessor; `values` are those of the
     /// core's registers that it writes.
-    pub fn execute(&mut self, instruction: &Instruction, values: (u32, u32)) -> Answer {
+    pub fn execute(&mut self, instruction: Instruction, values: (u32, u32)) -> Answer {
         match instruction.coprocessor {
             DOUBLE => self.double.execute(instruction, values),
             REDUNDANCY => self.redundancy.execute(instruction, values),
@@ -121,7 +121,7 @@ pub enum PinAccess {
 }
 
 /// Returns what an instruction of the pins' coprocessor accesses; `None` if there is no such instruction.
-pub fn pin_access(instruction: &Instruction, (low, high): (u32, u32)) -> Option<PinAccess> {
+pub fn pin_access(instruction: Instruction, (low, high): (u32, u32)) -> Option<PinAccess> {
     // OUT, OE and IN; odd registers are those of the pins from 32 on.
     let (block, upper) = match instruction.m {
         0 | 1 => (0x10, instruction.m),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     fn pins(form: Form, opcode: u8, m: u8, values: (u32, u32)) -> Option<PinAccess> {
-        pin_access(&Instruction { coprocessor: 0, second: false, form, opcode, m }, values)
+        pin_access(Instruction { coprocessor: 0, second: false, form, opcode, m }, values)
     }
 
     /// Names and offsets of SIO (RP2350 datasheet, 3.1.11): OUT 0x10, OUT_SET 0x18, OUT_CLR 0x20, OUT_XOR 0x28, each

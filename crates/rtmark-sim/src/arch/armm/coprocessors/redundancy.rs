@@ -36,7 +36,7 @@ impl Redundancy {
     }
 
     /// Executes an instruction; `values` are those of the core's registers.
-    pub fn execute(&mut self, instruction: &Instruction, (first, second): (u32, u32)) -> Answer {
+    pub fn execute(&mut self, instruction: Instruction, (first, second): (u32, u32)) -> Answer {
         let m = instruction.m;
         let tag = |n: u8| n << 4 | m;
         let holds = match (instruction.form, instruction.opcode) {
@@ -93,9 +93,11 @@ impl Redundancy {
 mod tests {
     use super::*;
 
+    type Values<'a> = &'a [(u32, u32)];
+
     fn execute(unit: &mut Redundancy, form: Form, opcode: u8, m: u8, values: (u32, u32)) -> Answer {
         let instruction = Instruction { coprocessor: 7, second: true, form, opcode, m };
-        unit.execute(&instruction, values)
+        unit.execute(instruction, values)
     }
 
     #[test]
@@ -131,7 +133,6 @@ mod tests {
         let pair = Form::WritePair { t: 0, t2: 1 };
         let one = |extra| Form::Write { t: 0, n: 0, extra };
         let (yes, no, odd) = (TRUE, FALSE, 1);
-        type Values<'a> = &'a [(u32, u32)];
         let checks: [(Form, u8, u8, Values<'_>, Values<'_>); 11] = [
             (one(0), 1, 0, &[(yes, 0), (no, 0)], &[(odd, 0), (0, yes)]),
             (one(0), 2, 0, &[(yes, 0)], &[(no, 0), (odd, 0)]),

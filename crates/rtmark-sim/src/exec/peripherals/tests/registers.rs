@@ -84,6 +84,43 @@ fn stm32_ports_and_clocks_have_their_reset_values() {
     check(machine!("stm32f405"), &[(&[], 0x4002_3830, 0x10_0000, false)]);
 }
 
+/// Nothing is attached: a button between a pin and ground is not pressed.
+#[test]
+fn inputs_are_pulled_up_and_outputs_are_as_they_are_set() {
+    for (machine, port) in [
+        (machine!("stm32f405"), 0x4002_0800),
+        (machine!("stm32l432"), 0x4800_0000),
+        (machine!("stm32h743"), 0x5802_0800),
+        (machine!("stm32g071"), 0x5000_0800),
+    ] {
+        let [mode, pull, input, output, set] = [0, 0xC, 0x10, 0x14, 0x18].map(|it| port + it);
+        check(
+            machine,
+            &[
+                // Pin 0 is an output, the others are inputs: 1 pulled up, 2 pulled down, 3 not pulled.
+                (&[(mode, 0b01), (pull, 0b10_0100), (output, 0b1001)], input, 0b0011, false),
+                (&[(set, 0b1 << 16)], input, 0b0010, false),
+                (&[(mode, 0b0101)], input, 0, false),
+                (&[(set, 0b10)], input, 0b0010, false),
+            ],
+        );
+    }
+    for (machine, pads) in [(machine!("rp2040"), 0x4001_C000), (machine!("rp2350"), 0x4003_8000)] {
+        let [set_output, enable] = if pads == 0x4001_C000 { [0x14, 0x24] } else { [0x18, 0x38] };
+        let [levels, set_output, enable] = [4, set_output, enable].map(|it| 0xD000_0000 + it);
+        check(
+            machine,
+            &[
+                // PUE of pin 1 by the alias that sets bits; then the pin is an output.
+                (&[(pads + 8 + 0x2000, 8)], levels, 0b10, false),
+                (&[(enable, 0b11)], levels, 0, false),
+                (&[(set_output, 0b01)], levels, 0b01, false),
+                (&[(pads + 12, 8), (pads + 8 + 0x3000, 8)], levels, 0b101, false),
+            ],
+        );
+    }
+}
+
 /// The settings of a PLL stay while it is on.
 #[test]
 fn plls_that_run_keep_their_settings() {

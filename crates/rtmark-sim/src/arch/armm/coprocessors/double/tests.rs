@@ -1,5 +1,7 @@
 //! The judge is the host's arithmetic, where it has no denormal numbers.
 
+#![expect(clippy::float_cmp, reason = "every bit counts")]
+
 use super::*;
 
 /// Write a double, or the mantissa of a product, quotient or root.
@@ -12,7 +14,7 @@ const QUOTIENT_BITS: (u8, u8) = (4, 0);
 const ROOT_BITS: (u8, u8) = (5, 0);
 
 fn run(unit: &mut DoubleUnit, form: Form, opcode: u8, m: u8, values: (u32, u32)) -> Answer {
-    unit.execute(&Instruction { coprocessor: 4, second: false, form, opcode, m }, values)
+    unit.execute(Instruction { coprocessor: 4, second: false, form, opcode, m }, values)
 }
 
 fn write(unit: &mut DoubleUnit, (opcode, m): (u8, u8), value: u64) {
@@ -61,7 +63,7 @@ fn quotient(x: f64, y: f64) -> f64 {
     let mut unit = of(x, y);
     let [x, y] = [4, 5].map(|m| u128::from(read(&mut unit, 0, m)));
     let wide = x << 57;
-    let bits = wide / y.max(1) | u128::from(!wide.is_multiple_of(y.max(1)));
+    let bits = (wide / y.max(1)) | u128::from(!wide.is_multiple_of(y.max(1)));
     write(&mut unit, QUOTIENT_BITS, bits as u64);
     f64::from_bits(read(&mut unit, 7, 0))
 }
@@ -234,7 +236,7 @@ fn a_calculation_goes_on_until_its_result_is_read() {
     let peek = |unit: &mut DoubleUnit| {
         let form = Form::Read { t: 15, n: 0, extra: 1 };
         let peeked = Instruction { coprocessor: 4, second: true, form, opcode: 0, m: 0 };
-        match unit.execute(&peeked, (0, 0)) {
+        match unit.execute(peeked, (0, 0)) {
             Answer::Word(flags) => flags >> 31 == 1,
             other => panic!("{other:?}"),
         }
