@@ -2,7 +2,8 @@
 
 use super::{Flow, Outcome};
 use crate::arch::armm::coprocessors::{
-    Answer, DOUBLE, Form, Instruction, PINS, PinAccess, REDUNDANCY, pin_access,
+    Answer, CoprocessorForm, CoprocessorInstruction, DOUBLE, PINS, PinAccess, REDUNDANCY,
+    pin_access,
 };
 use crate::arch::armm::nvic::NMI;
 use crate::arch::armm::trap::{Done, Trap};
@@ -14,7 +15,7 @@ const SIO: u32 = 0xD000_0000;
 
 /// An instruction of a coprocessor that the chip adds.
 pub fn of_coprocessor(state: &mut State, s: &Slot) -> Outcome {
-    let decoded = Instruction::decode((s.imm >> 16) as u16, s.imm as u16);
+    let decoded = CoprocessorInstruction::decode((s.imm >> 16) as u16, s.imm as u16);
     let instruction = decoded.ok_or(Trap::UnmodelledCoprocessor)?;
     let is_there = matches!(instruction.coprocessor, PINS | DOUBLE | REDUNDANCY);
     let privileged = state.cpu.privileged();
@@ -26,11 +27,11 @@ pub fn of_coprocessor(state: &mut State, s: &Slot) -> Outcome {
 }
 
 impl State {
-    fn execute_coprocessor(&mut self, instruction: Instruction) -> Done {
+    fn execute_coprocessor(&mut self, instruction: CoprocessorInstruction) -> Done {
         let (t, t2) = match instruction.form {
-            Form::Process { .. } => (0, 0),
-            Form::Write { t, .. } | Form::Read { t, .. } => (t, 0),
-            Form::WritePair { t, t2 } | Form::ReadPair { t, t2 } => (t, t2),
+            CoprocessorForm::Process { .. } => (0, 0),
+            CoprocessorForm::Write { t, .. } | CoprocessorForm::Read { t, .. } => (t, 0),
+            CoprocessorForm::WritePair { t, t2 } | CoprocessorForm::ReadPair { t, t2 } => (t, t2),
         };
         let values = (self.cpu.get(t), self.cpu.get(t2));
         let answer = if instruction.coprocessor == PINS {
@@ -49,7 +50,7 @@ impl State {
             }
             // A check that fails raises the core's NMI (RP2350 datasheet, 3.6.3).
             Answer::Failed => {
-                self.pend(NMI, self.cycles);
+                self.pend_by_store(NMI);
                 self.request_attention();
             }
             Answer::Unknown => return Err(Trap::UnmodelledCoprocessor),
@@ -59,7 +60,7 @@ impl State {
 
     fn access_pins(
         &mut self,
-        instruction: Instruction,
+        instruction: CoprocessorInstruction,
         values: (u32, u32),
     ) -> Result<Answer, Trap> {
         let Some(access) = pin_access(instruction, values) else { return Ok(Answer::Unknown) };

@@ -3,8 +3,7 @@
 @ The tables are where firmware expects them, and the routines do what the datasheet
 @ specifies for the chip's own; they were written for this file, and take different
 @ times. Floating point is in rp2040_float.c; table entries for which version 2 of the ROM
-@ has no function lead to a breakpoint. Flash routines return at once, because programming
-@ flash is not simulated.
+@ has no function lead to a breakpoint. Flash is erased and programmed in no time.
 @
 @ To change it: arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb -O2 -ffreestanding -nostdlib
 @ -Wl,-Ttext=0,-e0 rp2040_rom.s rp2040_float.c -o rom.elf, then arm-none-eabi-objcopy
@@ -164,6 +163,53 @@ memcpy44:
     b       1b
 2:  pop     {r0, pc}
 
+    .equ    XIP, 0x10000000
+    .equ    SECTOR, 4096
+@ Registers of rtmark's own (the soc file's BOOTROM): an address written to the first erases its sector, a one in the
+@ second lets stores program the flash.
+    .equ    BOOTROM, 0x1A000000
+
+@ Erases r1 bytes of the flash from offset r0 on, in whole sectors.
+flash_range_erase:
+    ldr     r2, =XIP
+    adds    r0, r2
+    adds    r1, r0
+    ldr     r2, =BOOTROM
+    ldr     r3, =SECTOR
+1:  cmp     r0, r1
+    bhs     2f
+    str     r0, [r2]
+    adds    r0, r3
+    b       1b
+2:  bx      lr
+
+@ Programs r2 bytes from r1, which need not be aligned, to the flash from offset r0 on, in whole words.
+flash_range_program:
+    push    {r4, r5, r6, lr}
+    ldr     r3, =XIP
+    adds    r0, r3
+    adds    r2, r0
+    ldr     r5, =BOOTROM
+    movs    r3, #1
+    str     r3, [r5, #4]
+1:  cmp     r0, r2
+    bhs     3f
+    movs    r3, #0
+    movs    r6, #4
+2:  subs    r6, #1
+    lsls    r3, #8
+    ldrb    r4, [r1, r6]
+    orrs    r3, r4
+    cmp     r6, #0
+    bne     2b
+    str     r3, [r0]
+    adds    r0, #4
+    adds    r1, #4
+    b       1b
+3:  movs    r3, #0
+    str     r3, [r5, #4]
+    pop     {r4, r5, r6, pc}
+
 @ Functions that have nothing to do in the simulator.
 nothing:
     bx      lr
@@ -198,9 +244,9 @@ functions:
     .ascii  "EX"
     .hword  nothing + 1
     .ascii  "RE"
-    .hword  nothing + 1
+    .hword  flash_range_erase + 1
     .ascii  "RP"
-    .hword  nothing + 1
+    .hword  flash_range_program + 1
     .ascii  "FC"
     .hword  nothing + 1
     .ascii  "CX"

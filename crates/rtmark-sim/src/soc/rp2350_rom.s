@@ -2,8 +2,8 @@
 @
 @ The lookup function is where firmware expects it, and so are the functions that start-up
 @ code and drivers call. These return at once, with an error where they would have to do
-@ something that is not simulated (flash, one-time programmable memory, partitions). All of
-@ it was written for this file.
+@ something that is not simulated (one-time programmable memory, partitions); flash is
+@ erased and programmed in no time. All of it was written for this file.
 @
 @ To change it: arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -nostdlib -Wl,-Ttext=0,-e0
 @ rp2350_rom.s -o rom.elf, then arm-none-eabi-objcopy -O binary rom.elf rp2350_rom.bin;
@@ -78,6 +78,39 @@ system_info:
     movs    r0, #1
     bx      lr
 
+    .equ    XIP, 0x10000000
+    .equ    SECTOR, 4096
+@ Registers of rtmark's own (the soc file's BOOTROM): an address written to the first erases its sector, a one in the
+@ second lets stores program the flash.
+    .equ    BOOTROM, 0x1A000000
+
+@ Erases r1 bytes of the flash from offset r0 on, in whole sectors.
+flash_range_erase:
+    add     r0, #XIP
+    add     r1, r0
+    mov     r2, #BOOTROM
+1:  cmp     r0, r1
+    bhs     nothing
+    str     r0, [r2]
+    add     r0, #SECTOR
+    b       1b
+
+@ Programs r2 bytes from r1 to the flash from offset r0 on, in whole words.
+flash_range_program:
+    add     r0, #XIP
+    add     r2, r0
+    mov     r12, #BOOTROM
+    movs    r3, #1
+    str     r3, [r12, #4]
+1:  cmp     r0, r2
+    bhs     2f
+    ldr     r3, [r1], #4
+    str     r3, [r0], #4
+    b       1b
+2:  movs    r3, #0
+    str     r3, [r12, #4]
+    bx      lr
+
 @ Functions that have nothing to do in the simulator.
 nothing:
     bx      lr
@@ -107,8 +140,8 @@ table:
     entry   SR, ARM_SECURE, nothing + 1
     entry   IF, ARM_SECURE, nothing + 1
     entry   EX, ARM_SECURE, nothing + 1
-    entry   RE, ARM_SECURE, nothing + 1
-    entry   RP, ARM_SECURE, nothing + 1
+    entry   RE, ARM_SECURE, flash_range_erase + 1
+    entry   RP, ARM_SECURE, flash_range_program + 1
     entry   FC, ARM_SECURE, nothing + 1
     entry   CX, ARM_SECURE, nothing + 1
     entry   XM, ARM_SECURE, nothing + 1

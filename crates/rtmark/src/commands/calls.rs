@@ -235,6 +235,7 @@ impl Arguments {
         // Reaching the limit is the expected end.
         let is_cut = matches!(ending, Ending::Limit);
         let end = End::Other(ending);
+        let hint = ending::hint(&end, &message);
         Ok(CallRun {
             name: subject.name(),
             elf_sha256: subject.sha256.clone(),
@@ -256,7 +257,7 @@ impl Arguments {
             paid,
             held,
             exit: if is_cut { Exit::Fine } else { ending::exit(&end) },
-            hint: ending::hint(&end),
+            hint,
         })
     }
 }

@@ -32,6 +32,24 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
     Ok(())
 }
 
+/// Refuses resistors that no register switches.
+fn check_pulls(
+    peripheral: &Peripheral,
+    register: &PeripheralRegister,
+    path: impl Fn(&'static str) -> [KeyStep; 5],
+) -> Checked {
+    let name = &register.name;
+    let mut pulled = register.pulled.iter().flat_map(|it| [&it.mode, &it.pull]);
+    if let Some(wanted) = pulled.find(|wanted| !peripheral.has_register(wanted)) {
+        let message = format!("register {name}: {wanted} is not a register of the block");
+        return refuse(&path("pulled"), message);
+    }
+    if register.pulls_up.is_some_and(|it| it.pin > 31 || it.bit > 31) {
+        return refuse(&path("pulls_up"), format!("register {name}: pins and bits are 0 to 31"));
+    }
+    Ok(())
+}
+
 /// Refuses locks that no register holds.
 fn check_locks(
     peripheral: &Peripheral,
@@ -129,19 +147,7 @@ impl Soc {
                 );
             }
         }
-        let pulled = register.pulled.iter().flat_map(|it| [&it.mode, &it.pull]);
-        if let Some(wanted) = pulled.into_iter().find(|wanted| !exists(wanted)) {
-            return refuse(
-                &path("pulled"),
-                format!("register {name}: {wanted} is not a register of the block"),
-            );
-        }
-        if register.pulls_up.is_some_and(|it| it.pin > 31 || it.bit > 31) {
-            return refuse(
-                &path("pulls_up"),
-                format!("register {name}: pins and bits are 0 to 31"),
-            );
-        }
+        check_pulls(peripheral, register, &path)?;
         for act in &register.acts {
             if !is_field(act.bit, act.width) {
                 return refuse(

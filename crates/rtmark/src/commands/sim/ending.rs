@@ -80,8 +80,8 @@ pub fn exit(end: &End) -> Exit {
     }
 }
 
-/// Returns a hint for an ending that is probably unwanted.
-pub fn hint(end: &End) -> Option<&'static str> {
+/// Returns a hint for an ending that is probably unwanted; `message` says where it was.
+pub fn hint(end: &End, message: &str) -> Option<&'static str> {
     let ending = match end {
         End::FailOutput(_) => return Some("--fail-output names this text as a failure"),
         End::Unprinted(_) => {
@@ -132,6 +132,11 @@ pub fn hint(end: &End) -> Option<&'static str> {
         Ending::Lockup(_) => {
             Some("look up the source line with addr2line, and check what it accesses")
         }
+        // Where pico-sdk's programs stop when main returns.
+        Ending::Breakpoint(_) if message.contains("(_exit") => Some(
+            "the program has ended: main returned or exit was called, and _exit has nowhere to go; semihosting's \
+             SYS_EXIT would end the run with the program's status",
+        ),
         Ending::Breakpoint(_) => {
             Some("a breakpoint instruction often ends a panic or assert: see the output above")
         }

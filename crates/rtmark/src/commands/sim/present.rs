@@ -165,7 +165,7 @@ impl Arguments {
             End::Other(Ending::Asleep) => outcome.wake_hint(),
             _ => None,
         };
-        match polling_hint.as_deref().or_else(|| ending::hint(end)) {
+        match polling_hint.as_deref().or_else(|| ending::hint(end, &outcome.message)) {
             Some(hint) => {
                 let _ = CliError::new(ending::exit(end), &outcome.message, hint).show();
             }

@@ -5,7 +5,7 @@
 //! results. How close the first estimates are is not published: here they have twelve bits, which are enough for
 //! a quotient or root to be exact after the steps that follow.
 
-use super::{Answer, Form, Instruction};
+use super::{Answer, CoprocessorForm, CoprocessorInstruction};
 
 /// What the results are read as, by the order of their instructions.
 const SUM: u8 = 0;
@@ -159,22 +159,22 @@ const fn estimate(exact: u64) -> u32 {
 
 impl DoubleUnit {
     /// Executes an instruction; `values` are those of the core's registers.
-    pub fn execute(&mut self, instruction: Instruction, values: (u32, u32)) -> Answer {
-        let Instruction { opcode, m, second, .. } = instruction;
+    pub fn execute(&mut self, instruction: CoprocessorInstruction, values: (u32, u32)) -> Answer {
+        let CoprocessorInstruction { opcode, m, second, .. } = instruction;
         match instruction.form {
-            Form::Process { extra } => self.process(opcode, m, extra),
-            Form::WritePair { .. } => self.write(opcode, m, values),
-            Form::Read { n: 0, extra, .. } if opcode == 0 => {
+            CoprocessorForm::Process { extra } => self.process(opcode, m, extra),
+            CoprocessorForm::WritePair { .. } => self.write(opcode, m, values),
+            CoprocessorForm::Read { n: 0, extra, .. } if opcode == 0 => {
                 let answer = self.read_word(m, extra);
                 self.engaged &= second;
                 answer.map_or(Answer::Unknown, Answer::Word)
             }
-            Form::ReadPair { .. } => {
+            CoprocessorForm::ReadPair { .. } => {
                 let answer = self.read_pair(opcode, m);
                 self.engaged &= second;
                 answer.map_or(Answer::Unknown, Answer::pair)
             }
-            Form::Read { .. } | Form::Write { .. } => Answer::Unknown,
+            CoprocessorForm::Read { .. } | CoprocessorForm::Write { .. } => Answer::Unknown,
         }
     }
 

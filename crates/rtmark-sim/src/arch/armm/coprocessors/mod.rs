@@ -10,12 +10,12 @@ use redundancy::Redundancy;
 
 /// An instruction of a coprocessor other than the FPU (DDI 0553, C2.4.42, MCR, and its neighbours).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instruction {
+pub struct CoprocessorInstruction {
     /// The coprocessor's number.
     pub coprocessor: u8,
     /// The second of the two encodings of the same form (MCR2 and others).
     pub second: bool,
-    pub form: Form,
+    pub form: CoprocessorForm,
     /// The first opcode: of four bits with CDP and pairs, otherwise of three.
     pub opcode: u8,
     /// The coprocessor's register.
@@ -24,7 +24,7 @@ pub struct Instruction {
 
 /// What an instruction of a coprocessor does. `t` and `t2` are registers of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum CoprocessorForm {
     /// CDP.
     Process { extra: u8 },
     /// MCR.
@@ -37,7 +37,7 @@ pub enum Form {
     ReadPair { t: u8, t2: u8 },
 }
 
-impl Instruction {
+impl CoprocessorInstruction {
     /// Decodes an instruction from its two halfwords.
     pub fn decode(first: u16, second: u16) -> Option<Self> {
         if first & 0xEC00 != 0xEC00 {
@@ -49,13 +49,16 @@ impl Instruction {
         let reads = first >> 4 & 1 == 1;
         let (form, opcode) = match first >> 8 & 3 {
             0 if first >> 5 & 7 == 0b010 => {
-                let pair =
-                    if reads { Form::ReadPair { t, t2: n } } else { Form::WritePair { t, t2: n } };
+                let pair = if reads {
+                    CoprocessorForm::ReadPair { t, t2: n }
+                } else {
+                    CoprocessorForm::WritePair { t, t2: n }
+                };
                 (pair, nibble(second, 4))
             }
-            2 if second >> 4 & 1 == 0 => (Form::Process { extra }, nibble(first, 4)),
-            2 if reads => (Form::Read { t, n, extra }, (first >> 5 & 7) as u8),
-            2 => (Form::Write { t, n, extra }, (first >> 5 & 7) as u8),
+            2 if second >> 4 & 1 == 0 => (CoprocessorForm::Process { extra }, nibble(first, 4)),
+            2 if reads => (CoprocessorForm::Read { t, n, extra }, (first >> 5 & 7) as u8),
+            2 => (CoprocessorForm::Write { t, n, extra }, (first >> 5 & 7) as u8),
             _ => return None,
         };
         Some(Self { coprocessor, second: first >> 12 & 1 == 1, form, opcode, m })
@@ -101,7 +104,7 @@ pub struct Coprocessors {
 impl Coprocessors {
     /// Executes an instruction of the double-precision or the redundancy coprocessor; `values` are those of the
     /// core's registers that it writes.
-    pub fn execute(&mut self, instruction: Instruction, values: (u32, u32)) -> Answer {
+    pub fn execute(&mut self, instruction: CoprocessorInstruction, values: (u32, u32)) -> Answer {
         match instruction.coprocessor {
             DOUBLE => self.double.execute(instruction, values),
             REDUNDANCY => self.redundancy.execute(instruction, values),
@@ -121,7 +124,10 @@ pub enum PinAccess {
 }
 
 /// Returns what an instruction of the pins' coprocessor accesses; `None` if there is no such instruction.
-pub fn pin_access(instruction: Instruction, (low, high): (u32, u32)) -> Option<PinAccess> {
+pub fn pin_access(
+    instruction: CoprocessorInstruction,
+    (low, high): (u32, u32),
+) -> Option<PinAccess> {
     // OUT, OE and IN; odd registers are those of the pins from 32 on.
     let (block, upper) = match instruction.m {
         0 | 1 => (0x10, instruction.m),
@@ -135,32 +141,32 @@ pub fn pin_access(instruction: Instruction, (low, high): (u32, u32)) -> Option<P
         |operation: u8, upper: u32| block + [0, 0x18, 8, 0x10][operation as usize & 3] + 4 * upper;
     let one = |pin: u32| (pin >> 5 & 1, 1 << (pin & 31));
     match (instruction.form, instruction.opcode) {
-        (Form::Read { .. }, 0) => Some(PinAccess::Read(readable)),
-        (Form::ReadPair { .. }, 0) if upper == 0 => {
+        (CoprocessorForm::Read { .. }, 0) => Some(PinAccess::Read(readable)),
+        (CoprocessorForm::ReadPair { .. }, 0) if upper == 0 => {
             Some(PinAccess::ReadPair(readable, readable + 4))
         }
         _ if block == 0x04 => None,
-        (Form::Write { .. }, 0..=3) => {
+        (CoprocessorForm::Write { .. }, 0..=3) => {
             Some(PinAccess::Write(write(instruction.opcode, upper.into()), low))
         }
-        (Form::Write { .. }, 5..=7) if upper == 0 => {
+        (CoprocessorForm::Write { .. }, 5..=7) if upper == 0 => {
             let (half, bit) = one(low);
             Some(PinAccess::Write(write(instruction.opcode, half), bit))
         }
-        (Form::WritePair { .. }, 0..=3) if upper == 0 => {
+        (CoprocessorForm::WritePair { .. }, 0..=3) if upper == 0 => {
             let at = |half| write(instruction.opcode, half);
             Some(PinAccess::WritePair((at(0), low), (at(1), high)))
         }
-        (Form::WritePair { .. }, 4) if upper == 0 => {
+        (CoprocessorForm::WritePair { .. }, 4) if upper == 0 => {
             let (half, bit) = one(low);
             let operation = if high & 1 == 1 { 2 } else { 3 };
             Some(PinAccess::Write(write(operation, half), bit))
         }
-        (Form::WritePair { .. }, 5..=7) if upper == 0 => {
+        (CoprocessorForm::WritePair { .. }, 5..=7) if upper == 0 => {
             let (half, bit) = one(low);
             Some(PinAccess::Write(write(instruction.opcode, half), bit * (high & 1)))
         }
-        (Form::WritePair { .. }, 8..=11) if upper == 0 => {
+        (CoprocessorForm::WritePair { .. }, 8..=11) if upper == 0 => {
             Some(PinAccess::Write(write(instruction.opcode, high & 1), low))
         }
         _ => None,
@@ -174,44 +180,47 @@ mod tests {
     /// As GCC's assembler encodes them.
     #[test]
     fn encodings_have_their_fields() {
-        let decode = |word: u32| Instruction::decode((word >> 16) as u16, word as u16);
+        let decode = |word: u32| CoprocessorInstruction::decode((word >> 16) as u16, word as u16);
         // mrc p4, #0, r0, c0, c0, #1
-        let compare = Instruction {
+        let compare = CoprocessorInstruction {
             coprocessor: 4,
             second: false,
-            form: Form::Read { t: 0, n: 0, extra: 1 },
+            form: CoprocessorForm::Read { t: 0, n: 0, extra: 1 },
             opcode: 0,
             m: 0,
         };
         assert_eq!(decode(0xEE10_0430), Some(compare));
         // mrc2 p4, #0, apsr_nzcv, c0, c0, #1
-        let form = Form::Read { t: 15, n: 0, extra: 1 };
-        assert_eq!(decode(0xFE10_F430), Some(Instruction { second: true, form, ..compare }));
+        let form = CoprocessorForm::Read { t: 15, n: 0, extra: 1 };
+        assert_eq!(
+            decode(0xFE10_F430),
+            Some(CoprocessorInstruction { second: true, form, ..compare })
+        );
         // mcrr p0, #4, r2, r3, c4
-        let set = Instruction {
+        let set = CoprocessorInstruction {
             coprocessor: 0,
             second: false,
-            form: Form::WritePair { t: 2, t2: 3 },
+            form: CoprocessorForm::WritePair { t: 2, t2: 3 },
             opcode: 4,
             m: 4,
         };
         assert_eq!(decode(0xEC43_2044), Some(set));
         // mrrc p4, #11, r0, r1, c0
-        let form = Form::ReadPair { t: 0, t2: 1 };
+        let form = CoprocessorForm::ReadPair { t: 0, t2: 1 };
         assert_eq!(
             decode(0xEC51_04B0),
-            Some(Instruction { coprocessor: 4, form, opcode: 11, m: 0, ..set })
+            Some(CoprocessorInstruction { coprocessor: 4, form, opcode: 11, m: 0, ..set })
         );
         // cdp p4, #8, c0, c0, c2, #1, and mcr p7, #3, r1, c0, c0, #1
-        let process = Form::Process { extra: 1 };
+        let process = CoprocessorForm::Process { extra: 1 };
         assert_eq!(
             decode(0xEE80_0422),
-            Some(Instruction { form: process, opcode: 8, m: 2, ..compare })
+            Some(CoprocessorInstruction { form: process, opcode: 8, m: 2, ..compare })
         );
-        let write = Form::Write { t: 1, n: 0, extra: 1 };
+        let write = CoprocessorForm::Write { t: 1, n: 0, extra: 1 };
         assert_eq!(
             decode(0xEE60_1730),
-            Some(Instruction { coprocessor: 7, form: write, opcode: 3, ..compare })
+            Some(CoprocessorInstruction { coprocessor: 7, form: write, opcode: 3, ..compare })
         );
         // ldc p4, c0, [r0], add.w r0, r0, r1, vadd.f32's neighbour in the other half.
         for other in [0xED90_0400, 0xEB00_0001, 0xEF00_0800] {
@@ -219,18 +228,25 @@ mod tests {
         }
     }
 
-    fn pins(form: Form, opcode: u8, m: u8, values: (u32, u32)) -> Option<PinAccess> {
-        pin_access(Instruction { coprocessor: 0, second: false, form, opcode, m }, values)
+    fn pins(form: CoprocessorForm, opcode: u8, m: u8, values: (u32, u32)) -> Option<PinAccess> {
+        pin_access(
+            CoprocessorInstruction { coprocessor: 0, second: false, form, opcode, m },
+            values,
+        )
     }
 
     /// Names and offsets of SIO (RP2350 datasheet, 3.1.11): OUT 0x10, OUT_SET 0x18, OUT_CLR 0x20, OUT_XOR 0x28, each
     /// with the upper pins' four bytes further; OE 0x30 and so on; IN 4 and 8.
     #[test]
     fn pins_are_those_of_sio() {
-        let (read, read_pair) =
-            (Form::Read { t: 0, n: 0, extra: 0 }, Form::ReadPair { t: 0, t2: 1 });
-        let (write, write_pair) =
-            (Form::Write { t: 0, n: 0, extra: 0 }, Form::WritePair { t: 0, t2: 1 });
+        let (read, read_pair) = (
+            CoprocessorForm::Read { t: 0, n: 0, extra: 0 },
+            CoprocessorForm::ReadPair { t: 0, t2: 1 },
+        );
+        let (write, write_pair) = (
+            CoprocessorForm::Write { t: 0, n: 0, extra: 0 },
+            CoprocessorForm::WritePair { t: 0, t2: 1 },
+        );
         let word = (0x55, 0);
         for (m, offset) in [(0, 0x10), (1, 0x14), (4, 0x30), (5, 0x34), (8, 4), (9, 8)] {
             assert_eq!(pins(read, 0, m, word), Some(PinAccess::Read(offset)));

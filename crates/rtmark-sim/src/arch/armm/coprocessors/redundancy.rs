@@ -1,6 +1,6 @@
 //! The redundancy coprocessor (RP2350 datasheet, 3.6.3): canaries, checks of booleans, a counter.
 
-use super::{Answer, Form, Instruction};
+use super::{Answer, CoprocessorForm, CoprocessorInstruction};
 
 /// How code that protects itself represents a boolean.
 const TRUE: u32 = 0xA500_A500;
@@ -36,34 +36,42 @@ impl Redundancy {
     }
 
     /// Executes an instruction; `values` are those of the core's registers.
-    pub fn execute(&mut self, instruction: Instruction, (first, second): (u32, u32)) -> Answer {
+    pub fn execute(
+        &mut self,
+        instruction: CoprocessorInstruction,
+        (first, second): (u32, u32),
+    ) -> Answer {
         let m = instruction.m;
         let tag = |n: u8| n << 4 | m;
         let holds = match (instruction.form, instruction.opcode) {
-            (Form::Read { n, extra: 1, .. }, 0) => return Answer::Word(self.canary(tag(n))),
+            (CoprocessorForm::Read { n, extra: 1, .. }, 0) => {
+                return Answer::Word(self.canary(tag(n)));
+            }
             // Whether the salt has been set, which the boot ROM has done.
-            (Form::Read { n: 0, extra: 0, .. }, 1) if m == 0 => return Answer::Word(TRUE),
-            (Form::Read { n: 0, extra: 0, .. }, 2) if m == 0 => {
+            (CoprocessorForm::Read { n: 0, extra: 0, .. }, 1) if m == 0 => {
+                return Answer::Word(TRUE);
+            }
+            (CoprocessorForm::Read { n: 0, extra: 0, .. }, 2) if m == 0 => {
                 // Marsaglia's xorshift.
                 self.random ^= self.random << 13;
                 self.random ^= self.random >> 17;
                 self.random ^= self.random << 5;
                 return Answer::Word(self.random & 0xFF);
             }
-            (Form::Write { n, extra: 1, .. }, 0) => first == self.canary(tag(n)),
-            (Form::Write { n: 0, extra: 0, .. }, 1) if m == 0 => is_boolean(first),
-            (Form::Write { n: 0, extra: 0, .. }, 2) if m == 0 => first == TRUE,
-            (Form::Write { n: 0, extra: 1, .. }, 3) if m == 0 => first == FALSE,
-            (Form::Write { n, extra: 0, .. }, 4) => {
+            (CoprocessorForm::Write { n, extra: 1, .. }, 0) => first == self.canary(tag(n)),
+            (CoprocessorForm::Write { n: 0, extra: 0, .. }, 1) if m == 0 => is_boolean(first),
+            (CoprocessorForm::Write { n: 0, extra: 0, .. }, 2) if m == 0 => first == TRUE,
+            (CoprocessorForm::Write { n: 0, extra: 1, .. }, 3) if m == 0 => first == FALSE,
+            (CoprocessorForm::Write { n, extra: 0, .. }, 4) => {
                 self.count = tag(n);
                 true
             }
-            (Form::Write { n, extra: 1, .. }, 5) => {
+            (CoprocessorForm::Write { n, extra: 1, .. }, 5) => {
                 let holds = self.count == tag(n);
                 self.count = self.count.wrapping_add(1);
                 holds
             }
-            (Form::WritePair { .. }, opcode) => match (opcode, m) {
+            (CoprocessorForm::WritePair { .. }, opcode) => match (opcode, m) {
                 (0, 8) => is_boolean(first) && is_boolean(second),
                 (1, 0) => first == TRUE && second == TRUE,
                 (2, 0) => {
@@ -82,7 +90,7 @@ impl Redundancy {
                 (8, 1) => true,
                 _ => return Answer::Unknown,
             },
-            (Form::Process { extra: 1 }, 0) if m == 0 => false,
+            (CoprocessorForm::Process { extra: 1 }, 0) if m == 0 => false,
             _ => return Answer::Unknown,
         };
         if holds { Answer::Done } else { Answer::Failed }
@@ -95,8 +103,14 @@ mod tests {
 
     type Values<'a> = &'a [(u32, u32)];
 
-    fn execute(unit: &mut Redundancy, form: Form, opcode: u8, m: u8, values: (u32, u32)) -> Answer {
-        let instruction = Instruction { coprocessor: 7, second: true, form, opcode, m };
+    fn execute(
+        unit: &mut Redundancy,
+        form: CoprocessorForm,
+        opcode: u8,
+        m: u8,
+        values: (u32, u32),
+    ) -> Answer {
+        let instruction = CoprocessorInstruction { coprocessor: 7, second: true, form, opcode, m };
         unit.execute(instruction, values)
     }
 
@@ -105,7 +119,7 @@ mod tests {
         let unit = &mut Redundancy::default();
         let get = |unit: &mut Redundancy, n, m| match execute(
             unit,
-            Form::Read { t: 0, n, extra: 1 },
+            CoprocessorForm::Read { t: 0, n, extra: 1 },
             0,
             m,
             (0, 0),
@@ -113,7 +127,7 @@ mod tests {
             Answer::Word(canary) => canary,
             other => panic!("{other:?}"),
         };
-        let check = Form::Write { t: 0, n: 4, extra: 1 };
+        let check = CoprocessorForm::Write { t: 0, n: 4, extra: 1 };
         let canary = get(unit, 4, 2);
         assert_eq!(execute(unit, check, 0, 2, (canary, 0)), Answer::Done);
         assert_eq!(execute(unit, check, 0, 3, (canary, 0)), Answer::Failed);
@@ -122,7 +136,7 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 256);
-        let salted = execute(unit, Form::WritePair { t: 0, t2: 1 }, 8, 0, (1, 2));
+        let salted = execute(unit, CoprocessorForm::WritePair { t: 0, t2: 1 }, 8, 0, (1, 2));
         assert_eq!(salted, Answer::Done);
         assert_ne!(get(unit, 4, 2), canary);
     }
@@ -130,10 +144,10 @@ mod tests {
     #[test]
     fn checks_hold_for_what_they_are_for() {
         let unit = &mut Redundancy::default();
-        let pair = Form::WritePair { t: 0, t2: 1 };
-        let one = |extra| Form::Write { t: 0, n: 0, extra };
+        let pair = CoprocessorForm::WritePair { t: 0, t2: 1 };
+        let one = |extra| CoprocessorForm::Write { t: 0, n: 0, extra };
         let (yes, no, odd) = (TRUE, FALSE, 1);
-        let checks: [(Form, u8, u8, Values<'_>, Values<'_>); 11] = [
+        let checks: [(CoprocessorForm, u8, u8, Values<'_>, Values<'_>); 11] = [
             (one(0), 1, 0, &[(yes, 0), (no, 0)], &[(odd, 0), (0, yes)]),
             (one(0), 2, 0, &[(yes, 0)], &[(no, 0), (odd, 0)]),
             (one(1), 3, 0, &[(no, 0)], &[(yes, 0), (odd, 0)]),
@@ -154,13 +168,19 @@ mod tests {
                 assert_eq!(execute(unit, form, opcode, m, values), Answer::Failed, "{opcode}");
             }
         }
-        let count = |n| Form::Write { t: 0, n, extra: 0 };
-        let counted = |n| Form::Write { t: 0, n, extra: 1 };
+        let count = |n| CoprocessorForm::Write { t: 0, n, extra: 0 };
+        let counted = |n| CoprocessorForm::Write { t: 0, n, extra: 1 };
         assert_eq!(execute(unit, count(4), 4, 2, (0, 0)), Answer::Done);
         assert_eq!(execute(unit, counted(4), 5, 2, (0, 0)), Answer::Done);
         assert_eq!(execute(unit, counted(4), 5, 3, (0, 0)), Answer::Done, "it counts");
         assert_eq!(execute(unit, counted(4), 5, 3, (0, 0)), Answer::Failed);
-        assert_eq!(execute(unit, Form::Process { extra: 1 }, 0, 0, (0, 0)), Answer::Failed);
-        assert_eq!(execute(unit, Form::Process { extra: 0 }, 0, 0, (0, 0)), Answer::Unknown);
+        assert_eq!(
+            execute(unit, CoprocessorForm::Process { extra: 1 }, 0, 0, (0, 0)),
+            Answer::Failed
+        );
+        assert_eq!(
+            execute(unit, CoprocessorForm::Process { extra: 0 }, 0, 0, (0, 0)),
+            Answer::Unknown
+        );
     }
 }

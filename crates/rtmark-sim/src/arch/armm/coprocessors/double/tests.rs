@@ -13,29 +13,35 @@ const PRODUCT_BITS: (u8, u8) = (3, 0);
 const QUOTIENT_BITS: (u8, u8) = (4, 0);
 const ROOT_BITS: (u8, u8) = (5, 0);
 
-fn run(unit: &mut DoubleUnit, form: Form, opcode: u8, m: u8, values: (u32, u32)) -> Answer {
-    unit.execute(Instruction { coprocessor: 4, second: false, form, opcode, m }, values)
+fn run(
+    unit: &mut DoubleUnit,
+    form: CoprocessorForm,
+    opcode: u8,
+    m: u8,
+    values: (u32, u32),
+) -> Answer {
+    unit.execute(CoprocessorInstruction { coprocessor: 4, second: false, form, opcode, m }, values)
 }
 
 fn write(unit: &mut DoubleUnit, (opcode, m): (u8, u8), value: u64) {
     let values = (value as u32, (value >> 32) as u32);
-    let answer = run(unit, Form::WritePair { t: 0, t2: 1 }, opcode, m, values);
+    let answer = run(unit, CoprocessorForm::WritePair { t: 0, t2: 1 }, opcode, m, values);
     assert_eq!(answer, Answer::Done);
 }
 
 fn process(unit: &mut DoubleUnit, opcode: u8, m: u8, extra: u8) {
-    assert_eq!(run(unit, Form::Process { extra }, opcode, m, (0, 0)), Answer::Done);
+    assert_eq!(run(unit, CoprocessorForm::Process { extra }, opcode, m, (0, 0)), Answer::Done);
 }
 
 fn read(unit: &mut DoubleUnit, opcode: u8, m: u8) -> u64 {
-    match run(unit, Form::ReadPair { t: 0, t2: 1 }, opcode, m, (0, 0)) {
+    match run(unit, CoprocessorForm::ReadPair { t: 0, t2: 1 }, opcode, m, (0, 0)) {
         Answer::Pair(low, high) => join((low, high)),
         other => panic!("{other:?}"),
     }
 }
 
 fn read_word(unit: &mut DoubleUnit, m: u8, extra: u8) -> u32 {
-    match run(unit, Form::Read { t: 0, n: 0, extra }, 0, m, (0, 0)) {
+    match run(unit, CoprocessorForm::Read { t: 0, n: 0, extra }, 0, m, (0, 0)) {
         Answer::Word(word) => word,
         other => panic!("{other:?}"),
     }
@@ -150,7 +156,8 @@ fn singles_and_conversions_are_those_of_the_host() {
             assert_eq!(read_word(&mut unit, 2, 2), single(narrow * y), "{narrow:e} * {y:e}");
         }
         if x.is_nan() {
-            let answer = run(&mut of(x, 0.0), Form::Read { t: 0, n: 0, extra: 0 }, 0, 3, (0, 0));
+            let answer =
+                run(&mut of(x, 0.0), CoprocessorForm::Read { t: 0, n: 0, extra: 0 }, 0, 3, (0, 0));
             assert_eq!(answer, Answer::Unknown);
             continue;
         }
@@ -234,8 +241,8 @@ fn a_calculation_can_be_saved_and_restored() {
 #[test]
 fn a_calculation_goes_on_until_its_result_is_read() {
     let peek = |unit: &mut DoubleUnit| {
-        let form = Form::Read { t: 15, n: 0, extra: 1 };
-        let peeked = Instruction { coprocessor: 4, second: true, form, opcode: 0, m: 0 };
+        let form = CoprocessorForm::Read { t: 15, n: 0, extra: 1 };
+        let peeked = CoprocessorInstruction { coprocessor: 4, second: true, form, opcode: 0, m: 0 };
         match unit.execute(peeked, (0, 0)) {
             Answer::Word(flags) => flags >> 31 == 1,
             other => panic!("{other:?}"),
@@ -258,11 +265,11 @@ fn what_has_no_model_says_so() {
     let unknown = |unit: &mut DoubleUnit, form, opcode, m| {
         assert_eq!(run(unit, form, opcode, m, (0, 0)), Answer::Unknown, "{form:?} {opcode} {m}");
     };
-    let pair = Form::ReadPair { t: 0, t2: 1 };
+    let pair = CoprocessorForm::ReadPair { t: 0, t2: 1 };
     let mut unit = of(3.0, 2.0);
     // Its classification, NORM, and results for which the core has calculated nothing.
-    unknown(&mut unit, Form::Read { t: 0, n: 0, extra: 0 }, 0, 0);
-    unknown(&mut unit, Form::Process { extra: 0 }, 8, 2);
+    unknown(&mut unit, CoprocessorForm::Read { t: 0, n: 0, extra: 0 }, 0, 0);
+    unknown(&mut unit, CoprocessorForm::Process { extra: 0 }, 8, 2);
     for opcode in [2, 5, 7, 9, 13] {
         unknown(&mut unit, pair, opcode, 0);
     }
@@ -270,7 +277,7 @@ fn what_has_no_model_says_so() {
     unknown(&mut unit, pair, 5, 0);
     write(&mut unit, PRODUCT_BITS, 1 << 60);
     unknown(&mut unit, pair, 1, 0);
-    unknown(&mut unit, Form::Read { t: 0, n: 0, extra: 0 }, 0, 3);
-    unknown(&mut unit, Form::WritePair { t: 0, t2: 1 }, 13, 0);
-    unknown(&mut unit, Form::Write { t: 0, n: 0, extra: 0 }, 0, 0);
+    unknown(&mut unit, CoprocessorForm::Read { t: 0, n: 0, extra: 0 }, 0, 3);
+    unknown(&mut unit, CoprocessorForm::WritePair { t: 0, t2: 1 }, 13, 0);
+    unknown(&mut unit, CoprocessorForm::Write { t: 0, n: 0, extra: 0 }, 0, 0);
 }
