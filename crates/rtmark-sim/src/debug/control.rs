@@ -33,6 +33,11 @@ impl CoreModel for CortexM {
         self.run_blocks(until)
     }
 
+    fn without_model(&self) -> Vec<&'static str> {
+        let deep = "deep sleep (SCR.SLEEPDEEP): the core's clock and SysTick run on";
+        self.state.slept_deeply.then_some(deep).into_iter().collect()
+    }
+
     fn reason(&self, stop: Stop) -> Stop {
         self.final_stop(stop)
     }

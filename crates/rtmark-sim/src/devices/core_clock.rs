@@ -210,6 +210,15 @@ impl CoreClock {
     }
 }
 
+/// Whether runs end when the core's clock becomes slower.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SlowerClock {
+    /// They do.
+    pub stops: bool,
+    /// One has to end now.
+    is_due: bool,
+}
+
 /// Returns the value of the register at an address, in a block that follows rules; elsewhere 0.
 pub fn held(attached: &[AttachedDevice], address: u32) -> u32 {
     find(attached, address).map_or(0, |at| match &attached[at] {
@@ -249,12 +258,12 @@ impl Devices {
 
     /// Makes runs end when the core's clock becomes slower.
     pub const fn stop_at_slower_clock(&mut self, stops: bool) {
-        self.slower_clock = (stops, false);
+        self.slower_clock = SlowerClock { stops, is_due: false };
     }
 
     /// Returns whether a run has to end because the clock has become slower; forgets it.
     pub const fn take_slower_clock(&mut self) -> bool {
-        std::mem::replace(&mut self.slower_clock.1, false)
+        std::mem::replace(&mut self.slower_clock.is_due, false)
     }
 
     /// Returns why the core's clock is not known, if it is not.
@@ -269,7 +278,7 @@ impl Devices {
         if !self.clock.follow(now, |address| held(attached, address)) {
             return false;
         }
-        self.slower_clock.1 = self.slower_clock.0 && self.clock.history.clock() < before;
+        self.slower_clock.is_due = self.slower_clock.stops && self.clock.history.clock() < before;
         for at in 0..self.attached.len() {
             let ratio = self.ratio(at);
             let attached = &mut self.attached[at];

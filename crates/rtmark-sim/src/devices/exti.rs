@@ -1,7 +1,8 @@
 //! EXTI of STM32: interrupts on the edges of pins.
 //!
 //! Lines 0 to 15, each connected to the pin of that number of one port. Not modelled: the lines of other
-//! peripherals (RTC, USB, wake-up), and events (EMR), with which an edge ends a WFE without an interrupt.
+//! peripherals (RTC, USB, wake-up), which are reported when a program enables them, and events (EMR), with which an
+//! edge ends a WFE without an interrupt.
 
 use super::pins::{Drive, DrivenPins, Edge};
 use super::{ClockRatio, DeviceModel, Env};
@@ -180,7 +181,10 @@ impl DeviceModel for Exti {
         self.see(env.now);
         let store = |held: &mut u32| *held = *held & !mask | value & mask;
         match self.layout.register(offset)? {
-            ExtiRegister::InterruptMask => store(&mut self.interrupt_mask),
+            ExtiRegister::InterruptMask => {
+                env.effects.without_model |= value & mask & !self.interrupt_mask & !ALL != 0;
+                store(&mut self.interrupt_mask);
+            }
             ExtiRegister::EventMask => store(&mut self.event_mask),
             ExtiRegister::Rising => store(&mut self.rising),
             ExtiRegister::Falling => store(&mut self.falling),

@@ -42,7 +42,7 @@ pub use access::DeviceContext;
 pub use console::Console;
 use copy_on_write::CopyOnWrite;
 pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
-use core_clock::{CoreClock, held};
+use core_clock::{CoreClock, SlowerClock, held};
 pub use effects::{Effects, FlashEffect, FlashPage};
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
@@ -292,8 +292,7 @@ pub struct Devices {
     pub next: u64,
     clock: CoreClock,
     waits: MemoryWaits,
-    /// Whether runs end when the core's clock becomes slower, and whether one has to end for that.
-    slower_clock: (bool, bool),
+    slower_clock: SlowerClock,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
@@ -416,7 +415,7 @@ impl Devices {
             next: u64::MAX,
             clock,
             waits,
-            slower_clock: (false, false),
+            slower_clock: SlowerClock::default(),
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -449,7 +448,7 @@ impl Devices {
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
-        self.slower_clock.0 = before.slower_clock.0;
+        self.slower_clock.stops = before.slower_clock.stops;
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);
         }

@@ -279,6 +279,7 @@ impl State {
     /// Puts the core to sleep in the current cycle.
     pub fn start_sleep(&mut self, sleep: Sleep) {
         self.sleeping = Some(sleep);
+        self.slept_deeply |= self.system.sleeps_deeply();
         self.note_now(Watch::Sleep);
     }
 

@@ -108,6 +108,8 @@ pub struct State {
     /// The event register of WFE and SEV.
     pub event: bool,
     pub sleeping: Option<Sleep>,
+    /// The core has slept with SCR.SLEEPDEEP set, which makes no difference here.
+    pub slept_deeply: bool,
     pub reset_requested: bool,
     /// Exceptions that will become pending, with the cycle, earliest first.
     pub scheduled: Vec<(u64, u16)>,
@@ -192,6 +194,7 @@ impl State {
             exclusive: false,
             event: false,
             sleeping: None,
+            slept_deeply: false,
             reset_requested: false,
             scheduled: Vec::new(),
             arrivals: Vec::new(),

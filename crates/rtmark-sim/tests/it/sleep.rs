@@ -54,6 +54,20 @@ fn masked_interrupts_wake_and_stay_pending() {
     }
 }
 
+/// SCR.SLEEPDEEP is bit 2. A chip stops the core's clock then; here nothing stops, which is told of.
+#[test]
+fn deep_sleep_is_told_of() {
+    for &core in CoreKind::CORTEX_M {
+        for (control, told) in [(0, 0), (4, 1)] {
+            let mut firmware = Firmware::new();
+            firmware.store(0xE000_ED10, control).op(&[WFI]).forever();
+            let mut running = firmware.on(core);
+            running.machine.run(Cycles(1_000));
+            assert_eq!(running.machine.core_without_model().len(), told, "{core}: {control}");
+        }
+    }
+}
+
 #[test]
 fn disabled_interrupts_do_not_wake() {
     for &core in CoreKind::CORTEX_M {

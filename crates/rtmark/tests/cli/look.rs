@@ -277,7 +277,7 @@ fn a_snapshot_is_of_the_cycle_that_was_asked_for() {
     Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
     let run = ["sim", "a.elf", "--soc", "stm32f405", "--for", "1ms", "--snapshot", "a"];
     for (crystal, at, cycle) in [
-        ("8MHz", None, 16_000),
+        ("8MHz", None, 8_000),
         ("26MHz", None, 26_000),
         ("26MHz", Some("--snapshot-at=20000"), 20_000),
     ] {

@@ -219,7 +219,7 @@ fn doctor_tries_the_places_that_a_run_would_use() {
     let good = configured("store = \"mine.sqlite\"\n");
     let [store] = lines(&good, " store: ").try_into().expect("one line");
     assert!(store.starts_with("ok ") && store.ends_with("mine.sqlite"), "{good:#?}");
-    assert!(!home.path().join("mine.sqlite").exists() && !home.path().join("made").exists());
+    assert!(!home.path().join("mine.sqlite").exists());
     // A file where a folder would have to be.
     let bad = configured("store = \"rtmark.toml/mine.sqlite\"\n");
     let [store] = lines(&bad, " store: ").try_into().expect("one line");

@@ -170,6 +170,8 @@ pub struct System {
     pub interrupts: u16,
 }
 
+/// SCR.SLEEPDEEP.
+const SLEEP_DEEP: u32 = 1 << 2;
 /// SCR.SEVONPEND.
 const EVENT_ON_PEND: u32 = 1 << 4;
 
@@ -218,6 +220,11 @@ impl System {
     /// Returns whether an exception that becomes pending is an event, masked or not (DDI 0403, B1.5.18).
     pub const fn events_on_pend(&self) -> bool {
         self.sleep_control & EVENT_ON_PEND != 0
+    }
+
+    /// Returns whether the core is to sleep deeply.
+    pub const fn sleeps_deeply(&self) -> bool {
+        self.sleep_control & SLEEP_DEEP != 0
     }
 
     /// Writes CCR of an ARMv7-M core.

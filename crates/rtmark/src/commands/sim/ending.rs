@@ -142,7 +142,8 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
         }
         Ending::Reset => Some("firmware often resets after a panic: see the output above"),
         Ending::Asleep => Some(
-            "let the program exit through semihosting SYS_EXIT, or enable an interrupt that wakes it",
+            "let the program exit through semihosting SYS_EXIT, enable an interrupt that wakes it, or drive a pin \
+             whose interrupt is enabled (--pin)",
         ),
         _ => Some(
             "raise --max-cycles; for a program that never exits, use --until-output TEXT or \

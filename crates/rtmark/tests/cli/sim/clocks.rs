@@ -71,15 +71,15 @@ fn times_follow_the_clock_registers() {
     assert!(said.contains("at 100 MHz") && !said.contains("then"), "{said}");
 }
 
-/// Down to 250 kHz, and up again: each instruction takes microseconds there.
+/// Down to 125 kHz, and up again: each instruction takes microseconds there.
 #[test]
 fn a_run_lasts_as_long_as_asked_however_slow_the_clock_becomes() {
     let slow = (0x4002_3808, 0xD0);
     for more in [&[][..], &["--masked"], &["--trace", "t.json"]] {
-        for (stores, last) in [([slow, slow], 250_000), ([slow, (0x4002_3808, 0x90)], 4_000_000)] {
+        for (stores, last) in [([slow, slow], 125_000), ([slow, (0x4002_3808, 0x90)], 4_000_000)] {
             let (document, _) = clocked(&stores, &[&["--for", "20ms"], more].concat());
             let lasted = document["nanoseconds"].as_u64().expect("a time");
-            assert!((20_000_000..20_020_000).contains(&lasted), "{more:?}: {lasted} ns");
+            assert!((20_000_000..20_050_000).contains(&lasted), "{more:?}: {lasted} ns");
             let clocks = document["clocks"].as_array().expect("a list");
             assert_eq!(clocks[clocks.len() - 1]["clock_hz"], last, "{more:?}");
         }

@@ -176,4 +176,15 @@ fn what_stm32_programs_would_wait_for_is_told_of() {
         machine!("stm32h743"),
         &[(&[(bank, 0x30D2)], bank, 0x30D2, false), (&[(bank, 0x30DB)], bank, 0x30DB, true)],
     );
+    // Lines of EXTI that no pin has: the RTC's alarm on an F405, a USART's wake-up on a G071.
+    let lines = [
+        (0x4001_3C00, 1 << 17, machine!("stm32f405")),
+        (0x4002_1880, 1 << 25, machine!("stm32g071")),
+    ];
+    for (mask, line, machine) in lines {
+        check(
+            machine,
+            &[(&[(mask, 1)], mask, 1, false), (&[(mask, line | 1)], mask, line | 1, true)],
+        );
+    }
 }
