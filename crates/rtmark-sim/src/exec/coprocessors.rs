@@ -2,8 +2,7 @@
 
 use super::{Flow, Outcome};
 use crate::arch::armm::coprocessors::{
-    Answer, CoprocessorForm, CoprocessorInstruction, DOUBLE, PINS, PinAccess, REDUNDANCY,
-    pin_access,
+    Answer, CoprocessorForm, CoprocessorInstruction, PINS, PinAccess, pin_access,
 };
 use crate::arch::armm::nvic::NMI;
 use crate::arch::armm::trap::{Done, Trap};
@@ -17,9 +16,9 @@ const SIO: u32 = 0xD000_0000;
 pub fn of_coprocessor(state: &mut State, s: &Slot) -> Outcome {
     let decoded = CoprocessorInstruction::decode((s.imm >> 16) as u16, s.imm as u16);
     let instruction = decoded.ok_or(Trap::UnmodelledCoprocessor)?;
-    let is_there = matches!(instruction.coprocessor, PINS | DOUBLE | REDUNDANCY);
     let privileged = state.cpu.privileged();
-    if !is_there || !state.system.allows_coprocessor(instruction.coprocessor, privileged) {
+    // CPACR has no field for those that are not there.
+    if !state.system.allows_coprocessor(instruction.coprocessor, privileged) {
         return Err(Trap::AbsentCoprocessor);
     }
     state.execute_coprocessor(instruction)?;
@@ -48,7 +47,8 @@ impl State {
                 self.cpu.set(t, low);
                 self.cpu.set(t2, high);
             }
-            // A check that fails raises the core's NMI (RP2350 datasheet, 3.6.3).
+            // It stalls, and raises the core's NMI when the access goes away (pico-sdk, hardware/rcp.h, of a panic): here
+            // at once.
             Answer::Failed => {
                 self.pend_by_store(NMI);
                 self.request_attention();

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use super::peripheral::one;
+
 /// A field that unlocks a flash memory for stores, which then clear bits and take no time.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,8 +105,4 @@ pub struct Control {
     /// The bit that empties a unified cache.
     #[serde(default)]
     pub empty_cache: Option<u8>,
-}
-
-const fn one() -> u8 {
-    1
 }

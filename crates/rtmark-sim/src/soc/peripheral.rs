@@ -463,7 +463,7 @@ pub struct Follow {
     pub how: FollowHow,
 }
 
-const fn one() -> u8 {
+pub(super) const fn one() -> u8 {
     1
 }
 

@@ -1,6 +1,8 @@
 //! The coprocessors of an RP2350's Arm cores (RP2350 datasheet, 3.6): pins, double precision, redundancy.
 //!
-//! Each instruction takes a cycle. The redundancy coprocessor's random delays have no model.
+//! What their instructions are called, how they are encoded and what they are for is in pico-sdk's headers
+//! (hardware_gpio, hardware_dcp and hardware_rcp). Each takes a cycle here. The redundancy coprocessor's random delays
+//! have no model.
 
 mod double;
 mod redundancy;
@@ -88,8 +90,8 @@ impl Answer {
 
 /// The numbers of the coprocessors.
 pub const PINS: u8 = 0;
-pub const DOUBLE: u8 = 4;
-pub const REDUNDANCY: u8 = 7;
+const DOUBLE: u8 = 4;
+const REDUNDANCY: u8 = 7;
 
 /// CPACR's fields of these coprocessors.
 pub const ACCESS: u32 = 3 << (2 * PINS) | 3 << (2 * DOUBLE) | 3 << (2 * REDUNDANCY);
