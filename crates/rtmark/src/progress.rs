@@ -42,6 +42,16 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// Creates the bar of one run, whose length is set as it becomes known.
+pub fn bar(verbosity: Verbosity, message: String) -> ProgressBar {
+    if verbosity.quiet {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0).with_message(message).with_style(style(RUNNING));
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
 impl Progress {
     /// Creates a display with the given verbosity.
     pub fn new(verbosity: Verbosity) -> Self {

@@ -2,7 +2,6 @@
 //! memory a run uses.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use rtmark_calls::{Api, EqualCalls};
 use rtmark_firmware::{probes, select};
@@ -139,8 +138,7 @@ impl ForeignImage {
         Ok(Explanation { series, sample: sample as u64, began: from, cost })
     }
 
-    /// Runs the image and reports the memory it uses: until it ends, for one second of its clock, or
-    /// for the given number of cycles. `advanced` is called now and then with the cycles that have
+    /// Runs the image and reports the memory it uses, until it ends or reaches the limit. `advanced` is called now and then with the cycles that have
     /// passed and the total.
     ///
     /// # Errors
@@ -148,14 +146,13 @@ impl ForeignImage {
     pub fn footprint(
         &self,
         soc: &SocFile,
-        max_cycles: Option<Cycles>,
+        limit: RunLimit,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Result<ImageFootprint, Failure> {
         let (mut machine, program) = self.ready(soc)?;
         if let Some(program) = &program {
             console::stop_at_end(&mut machine, program);
         }
-        let limit = max_cycles.map_or(RunLimit::Time(Duration::from_secs(1)), RunLimit::Cycles);
         let mut stacks = Stacks::new(&machine, self.image.symbols());
         if let Some(threads) = ControlBlocks::new(&self.elf, &self.image) {
             stacks = stacks.with_names(threads);

@@ -3,27 +3,26 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_calls::{
     Api, CallRecorder, CalledFunction, InlinedCall, KernelCost, Origin, Outcome, Site,
 };
 use rtmark_model::{HeldInterval, Pattern};
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
-use rtmark_runner::{Ending, RunLimit, Session, input_file};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_sim::Image;
-use rtmark_units::Cycles;
 use serde::Serialize;
 
 use super::clock::{self, ClockPeriod};
+use super::limit::Limit;
 use super::sim::ending::{self, End};
 use super::worst::{Choice, Subject};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
+use crate::progress;
 
 /// Show what an application spends in its kernel: time each kernel call of a run
 ///
@@ -37,7 +36,7 @@ use crate::output::{self, GENERATOR, say};
 #[command(after_long_help = "\
 Examples:
   rtmark calls app.elf --soc stm32f405
-  rtmark calls app.elf --soc nrf52840 --max-cycles 64000000 --format json
+  rtmark calls app.elf --soc nrf52840 --for 100ms --format json
   rtmark calls app.elf --soc stm32l432 --api mykernel.toml
   rtmark calls --kernel freertos --load --soc stm32f405
 
@@ -56,9 +55,8 @@ pub struct Arguments {
     /// [default: recognised from the image's symbols]
     #[arg(long, value_name = "KERNEL|FILE")]
     api: Option<String>,
-    /// Cycles after which to end the run, which is not a failure [default: one second of the clock]
-    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
-    max_cycles: Option<u64>,
+    #[command(flatten)]
+    limit: Limit,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -187,23 +185,14 @@ impl Arguments {
             .or_else(|| Api::recognise(known, image.symbols()))
             .ok_or_else(|| unknown(subject, known))?;
         let machine = subject.machine(&subject.records()?)?;
-        let limit = match self.max_cycles {
-            Some(cycles) => RunLimit::Cycles(Cycles(cycles)),
-            None => RunLimit::Time(Duration::from_secs(1)),
-        };
+        let limit = self.limit.of_observed();
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
         let most_urgent =
             HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
         let held = HeldBackRecorder::new(&machine, image, most_urgent);
         let mut session = Session::with(machine, image).with_file(&subject.elf);
-        let budget = limit.cycle(&session).0;
-        let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
-        let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
-        bar.set_message(subject.name());
+        let bar = progress::bar(verbosity, subject.name());
         let landmarks = recorder.landmarks();
         let mut observers = (recorder, held);
         let ending = limit.run(&mut session, |session, until| {

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::{Answer, Basis};
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{ColumnError, ColumnOptions, ForeignImage, Platform};
@@ -17,6 +15,7 @@ use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
+use crate::progress;
 
 /// The images to show as columns.
 #[derive(Debug, Args)]
@@ -112,7 +111,7 @@ pub fn measure<E>(
     let mut answers = Vec::new();
     for soc in simulated(platforms) {
         for image in images {
-            let bar = bar(verbosity, image, &soc.soc.name);
+            let bar = progress::bar(verbosity, format!("{} on {}", image.name, soc.soc.name));
             let column = image.measure(soc, options, |Cycles(now), Cycles(limit)| {
                 bar.set_length(limit);
                 bar.set_position(now.min(limit));
@@ -128,17 +127,4 @@ pub fn measure<E>(
         }
     }
     Ok(answers)
-}
-
-/// Creates the progress bar of an image's run.
-pub fn bar(verbosity: Verbosity, image: &ForeignImage, soc: &str) -> ProgressBar {
-    if verbosity.quiet {
-        return ProgressBar::hidden();
-    }
-    let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
-    let style = ProgressStyle::with_template(template);
-    let bar = ProgressBar::new(0).with_message(format!("{} on {soc}", image.name));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(120));
-    bar
 }

@@ -10,14 +10,15 @@ use rtmark_runner::{Footprint, ForeignImage, Object, ObjectCost, Plan, Platform,
 use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::columns::{self, Images};
+use super::columns::Images;
+use super::limit::Limit;
 use super::run::{show_failures, simulated, suite};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
@@ -28,6 +29,8 @@ use crate::tools::refuse_without_tools;
 /// not a bound on what could be. The cost of one more object is the difference between two images,
 /// one with it and one without.
 #[derive(Debug, Args)]
+#[command(mut_arg("lasts", |arg| arg.requires("image")))]
+#[command(mut_arg("max_cycles", |arg| arg.requires("image")))]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
 Examples:
@@ -59,10 +62,8 @@ pub struct Arguments {
     /// With --image: also split its flash and RAM by crate or folder, source file, or symbol
     #[arg(long, value_enum, requires = "image")]
     by: Option<By>,
-    /// Cycles for which to run an image [default: one second of its clock]
-    #[arg(long, value_name = "N", requires = "image",
-          value_parser = super::sim::cycles)]
-    max_cycles: Option<u64>,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     sources: Sources,
 }
@@ -283,13 +284,13 @@ impl Arguments {
         socs: &[Platform],
         verbosity: Verbosity,
     ) -> Result<Vec<OfImage>, CliError> {
-        let max_cycles = self.max_cycles.map(Cycles);
+        let limit = self.limit.of_observed();
         let mut found = Vec::new();
         for platform in socs {
             let Platform::Sim(file, _) = platform else { continue };
             for image in images {
-                let bar = columns::bar(verbosity, image, &file.soc.name);
-                let footprint = image.footprint(file, max_cycles, |Cycles(now), Cycles(limit)| {
+                let bar = progress::bar(verbosity, format!("{} on {}", image.name, file.soc.name));
+                let footprint = image.footprint(file, limit, |Cycles(now), Cycles(limit)| {
                     bar.set_length(limit);
                     bar.set_position(now.min(limit));
                 });

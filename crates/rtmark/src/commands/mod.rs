@@ -24,6 +24,7 @@ pub mod history;
 pub mod import;
 pub mod init;
 pub mod inputs;
+pub mod limit;
 pub mod list;
 pub mod log;
 pub mod man;

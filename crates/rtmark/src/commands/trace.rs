@@ -1,22 +1,26 @@
 //! `rtmark trace`
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_observe::{ExceptionNames, Lines, RunClock};
-use rtmark_runner::Edge;
-use rtmark_sim::{Cycles, Irq, Machine, Stop, Watch, WatchId};
+use rtmark_runner::{Edge, Ending, RunLimit, Session};
+use rtmark_sim::{Cycles, Irq, Machine, Watch, WatchId};
 use rtmark_trace::{Mark, Recorder, Slice, SpanEdge, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
+use super::limit::Limit;
+use super::sim::ending::{self, End};
 use super::worst::{Choice, INJECTED, SearchOptions, Subject, held_by, window};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
+use crate::progress;
 use crate::replacement::{self, replace};
 
 /// Write a timeline of a run for Perfetto: tasks, handlers, masks, spans
@@ -27,6 +31,8 @@ use crate::replacement::{self, replace};
 /// cycles.
 #[derive(Debug, Args)]
 #[command(override_usage = super::worst::usage("trace"))]
+#[command(mut_arg("lasts", |arg| arg.conflicts_with_all(["window", "worst"])))]
+#[command(mut_arg("max_cycles", |arg| arg.conflicts_with("window")))]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
 Examples:
@@ -59,9 +65,8 @@ pub struct Arguments {
     /// urgent that may call the kernel]
     #[arg(long, value_name = "P", value_parser = super::sim::byte, requires = "worst")]
     priority: Option<u8>,
-    /// Cycles after which to end the run [default: ten seconds of the clock]
-    #[arg(long, value_name = "N", value_parser = super::sim::cycles, conflicts_with = "window")]
-    max_cycles: Option<u64>,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 /// How many cycles before a window tasks are followed, so that their states are known when it starts.
@@ -79,19 +84,19 @@ impl Arguments {
             let hint = "choose a single kernel, scenario and soc";
             return Err(CliError::new(Exit::Usage, message, hint));
         };
-        let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
         let mut recorded = if self.worst {
-            self.worst(subject, budget)?
+            self.worst(subject, verbosity)?
         } else {
             let records = subject.records()?;
             let start = subject.machine(&records)?;
-            let window = self.window.unwrap_or(Window { from: 0, to: budget });
-            Self::record(subject, &records, start, window)
+            let (from, limit) = match self.window {
+                Some(Window { from, to }) => (from, RunLimit::Cycles(Cycles(to))),
+                None => (0, self.limit.of_observed()),
+            };
+            record(subject, &records, start, from, limit, verbosity)
         };
-        if let Stop::Internal(error) = &recorded.stop {
-            return Err(
-                super::internal_error(error, &subject.image, &subject.elf).about(&subject.name())
-            );
+        if let Ending::Internal(error) = &recorded.ending {
+            return Err(subject.internal_error(error));
         }
         recorded
             .timeline
@@ -139,24 +144,26 @@ impl Arguments {
         if !verbosity.quiet {
             say(format!("times are at {}", recorded.clock.describe()));
             self.choice.clock.notes(&recorded.clock).iter().for_each(say);
+            recorded.stack_overflow.iter().for_each(say);
         }
-        match recorded.stop {
-            Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
-            Stop::Fault(_) | Stop::Lockup(_) => {
-                let hint = "the timeline is complete up to the fault; `rtmark sim` shows the fault";
-                Ok(CliError::new(Exit::Faulted, "the firmware faulted", hint).show())
-            }
-            Stop::Exit(status) => {
-                let problem = format!("the program failed, with status {}", status.0);
-                let hint = "the timeline is complete; `rtmark sim` shows what the program printed";
-                Ok(CliError::new(Exit::Faulted, problem, hint).show())
-            }
-            _ => Ok(Exit::Fine),
+        // What does nothing more has a complete timeline.
+        let end = End::Other(recorded.ending);
+        let exit = match &end {
+            End::Other(Ending::Limit | Ending::Asleep) => Exit::Fine,
+            end => ending::exit(end),
+        };
+        if exit == Exit::Fine {
+            return Ok(exit);
         }
+        let hint =
+            "the timeline is complete up to there; `rtmark sim` shows what the program printed";
+        Ok(CliError::new(exit, format!("{}: {}", subject.name(), recorded.message), hint).show())
     }
 
     /// Records the run with the interrupt at its worst moment.
-    fn worst(&self, subject: &Subject, budget: u64) -> Result<RecordedRun, CliError> {
+    fn worst(&self, subject: &Subject, verbosity: Verbosity) -> Result<RecordedRun, CliError> {
+        let ten_seconds = 10 * u64::from(subject.soc.soc.clock.0);
+        let budget = self.limit.max_cycles().unwrap_or(ten_seconds);
         let options = SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
@@ -182,11 +189,9 @@ impl Arguments {
         };
         let mut machine = path.start().clone();
         machine.pend_interrupt(self.interrupt, Cycles(witness.point));
-        let window = Window {
-            from: witness.point.saturating_sub(self.around),
-            to: witness.served.saturating_add(self.around),
-        };
-        let mut recorded = Self::record(subject, &subject.records()?, machine, window);
+        let from = witness.point.saturating_sub(self.around);
+        let to = RunLimit::Cycles(Cycles(witness.served.saturating_add(self.around)));
+        let mut recorded = record(subject, &subject.records()?, machine, from, to, verbosity);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
         let cause = |held| held_by(held, &names);
@@ -218,56 +223,73 @@ struct RecordedRun {
     timeline: Timeline,
     /// The cycles that the timeline shows.
     window: Window,
-    stop: Stop,
+    ending: Ending,
+    /// What ended the run, and where.
+    message: String,
+    stack_overflow: Option<String>,
     /// The core's clock.
     clock: RunClock,
 }
 
-impl Arguments {
-    /// Runs a machine to the end of the window, and records the window's timeline.
-    fn record(
-        subject: &Subject,
-        records: &[Record],
-        mut machine: Machine,
-        window: Window,
-    ) -> RecordedRun {
-        // Spans may be open when the window begins.
-        let edges = watch_spans(subject, records, &mut machine);
-        let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
-        let mut hits = machine.take_hits();
-        let pended = subject.soc.soc.pended_exceptions();
-        let pended: HashMap<_, _> =
-            pended.map(|exception| (machine.watch(Watch::Pend(exception)), exception)).collect();
-        let lines = Lines::new(&subject.elf);
-        let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
-        let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks);
-        let stop = machine.run_observed(Cycles(window.to), &mut recorder);
-        let to = machine.cycles().0.min(window.to);
-        let mut timeline = recorder.finish(to);
-        hits.extend(machine.take_hits());
-        let ours = records.iter().filter(|record| subject.holds(record));
-        let reset = ours.filter(|record| matches!(record.kind, Kind::BeginAtReset));
-        let name = |record: &Record| record.scenario.to_string();
-        let reset = reset.map(|record| SpanEdge { name: name(record), at: 0, begins: true });
-        let spans = hits.iter().flat_map(|hit| {
-            let here = edges.iter().filter(|(watch, ..)| *watch == hit.watch);
-            here.map(|(_, record, edge)| {
-                let begins = *edge == Edge::Begin;
-                SpanEdge { name: name(record), at: hit.cycle.0, begins }
-            })
-        });
-        timeline.add_spans(reset.chain(spans), to);
-        for hit in &hits {
-            if let Some(exception) = pended.get(&hit.watch) {
-                let name =
-                    format!("{} becomes pending", subject.soc.soc.core.exception_name(*exception));
-                let mark = Mark { name, at: hit.cycle.0 };
-                timeline.track("pending", "pend", 3).marks.push(mark);
-            }
+/// Runs a machine to a limit, and records the timeline from a cycle on.
+fn record(
+    subject: &Subject,
+    records: &[Record],
+    mut machine: Machine,
+    from: u64,
+    limit: RunLimit,
+    verbosity: Verbosity,
+) -> RecordedRun {
+    // Spans may be open when the window begins.
+    let edges = watch_spans(subject, records, &mut machine);
+    let _ = machine.run(Cycles(from.saturating_sub(FOLLOWED)));
+    let mut hits = machine.take_hits();
+    let pended = subject.soc.soc.pended_exceptions();
+    let pended: HashMap<_, _> =
+        pended.map(|exception| (machine.watch(Watch::Pend(exception)), exception)).collect();
+    let lines = Lines::new(&subject.elf);
+    let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
+    let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks);
+    let mut session = Session::with(machine, &subject.image).with_file(&subject.elf);
+    let bar = progress::bar(verbosity, subject.name());
+    let Ok(ending) = limit.run(&mut session, |session, until| {
+        bar.set_length(until.0);
+        Ok::<_, Infallible>(session.run_observed(until, &mut recorder, |machine| {
+            machine.take_console();
+            bar.set_position(machine.cycles().0.min(until.0));
+        }))
+    });
+    bar.finish_and_clear();
+    let to = session.machine.cycles().min(limit.cycle(&session)).0;
+    let mut timeline = recorder.finish(to);
+    hits.extend(session.machine.take_hits());
+    let ours = records.iter().filter(|record| subject.holds(record));
+    let reset = ours.filter(|record| matches!(record.kind, Kind::BeginAtReset));
+    let name = |record: &Record| record.scenario.to_string();
+    let reset = reset.map(|record| SpanEdge { name: name(record), at: 0, begins: true });
+    let spans = hits.iter().flat_map(|hit| {
+        let here = edges.iter().filter(|(watch, ..)| *watch == hit.watch);
+        here.map(|(_, record, edge)| {
+            let begins = *edge == Edge::Begin;
+            SpanEdge { name: name(record), at: hit.cycle.0, begins }
+        })
+    });
+    timeline.add_spans(reset.chain(spans), to);
+    for hit in &hits {
+        if let Some(exception) = pended.get(&hit.watch) {
+            let name =
+                format!("{} becomes pending", subject.soc.soc.core.exception_name(*exception));
+            let mark = Mark { name, at: hit.cycle.0 };
+            timeline.track("pending", "pend", 3).marks.push(mark);
         }
-        timeline.cut(window.from, to);
-        let window = Window { from: window.from, to };
-        let clock = RunClock::of(&machine, &subject.image);
-        RecordedRun { timeline, window, stop, clock }
+    }
+    timeline.cut(from, to);
+    RecordedRun {
+        timeline,
+        window: Window { from, to },
+        message: session.describe(&ending),
+        ending,
+        stack_overflow: session.stack_overflow(),
+        clock: session.clock(),
     }
 }

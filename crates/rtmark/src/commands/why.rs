@@ -11,14 +11,14 @@ use rtmark_runner::{Explanation, ForeignImage, Plan, Selection, Suite};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::columns::{self, Images};
+use super::columns::Images;
 use super::run::{show_failures, suite};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
@@ -268,7 +268,7 @@ fn explain_image(
         rtmark: &suite.rtmark,
         rtmark_sha256: suite.rtmark_sha256.as_deref(),
     };
-    let bar = columns::bar(verbosity, image, &soc.soc.name);
+    let bar = progress::bar(verbosity, format!("{} on {}", image.name, soc.soc.name));
     let explained = image.explain(soc, &options, known, |Cycles(now), Cycles(limit)| {
         bar.set_length(limit);
         bar.set_position(now.min(limit));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Scratch;
-use crate::common::{Elf, FLASH, Probe, run_rtmark};
+use crate::common::{Elf, FLASH, LOOP, Probe, run_rtmark};
 
 /// A raw binary for an STM32F405 that performs stores, and waits about 3000 cycles after each.
 fn storing(stores: &[(u32, u32)]) -> Vec<u8> {
@@ -83,6 +83,27 @@ fn a_run_lasts_as_long_as_asked_however_slow_the_clock_becomes() {
             let clocks = document["clocks"].as_array().expect("a list");
             assert_eq!(clocks[clocks.len() - 1]["clock_hz"], last, "{more:?}");
         }
+    }
+}
+
+/// An image that leaves its clock at 16 MHz.
+#[test]
+fn runs_that_are_observed_last_as_long_as_asked_on_their_own_clock() {
+    let scratch = Scratch::new();
+    Elf { code: LOOP, second: "other", ..Elf::default() }.write(&scratch.path("a.elf"));
+    let soc = ["--soc", "stm32f405"];
+    for (limit, cycles) in
+        [(&[][..], 16_000_000), (&["--for", "10us"], 160), (&["--max-cycles", "1000"], 1_000)]
+    {
+        let image = ["--image", "a=a.elf", "--format", "json"];
+        let footprint = [&["footprint"], &image[..], &soc, limit].concat();
+        let document = run_rtmark(scratch.folder.path(), &footprint).stdout;
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        assert_eq!(document["images"][0]["cycles"], cycles, "{limit:?}");
+        let trace = [&["trace", "a.elf", "-o", "a.pftrace"], &soc[..], limit].concat();
+        let traced = run_rtmark(scratch.folder.path(), &trace);
+        let shown = format!(" in cycles 0 to {cycles}\n");
+        assert!(traced.code == 0 && traced.stdout.ends_with(&shown), "{limit:?}: {traced:#?}");
     }
 }
 
