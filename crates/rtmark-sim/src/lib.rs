@@ -75,7 +75,7 @@ mod timing;
 
 pub use debug::{Access, AccessKind, Advance, Bound, Elapsed, Instruction, TrialOutcome};
 pub use devices::{
-    ClockChange, ClockHistory, Level, PinChange, Strictness, UnknownClock, Unmodelled,
+    ClockChange, ClockHistory, Level, PinChange, SendFault, Strictness, UnknownClock, Unmodelled,
 };
 pub use host::Host;
 pub use image::{

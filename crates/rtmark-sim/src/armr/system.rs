@@ -2,7 +2,7 @@
 
 use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine, exception};
 use crate::devices::{
-    AttachedDevice, Console, DeviceContext, Devices, Effects, Env, OutputChanges,
+    AttachedDevice, Console, DeviceContext, Devices, Direction, Effects, Env, OutputChanges,
 };
 use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
@@ -62,6 +62,7 @@ impl System {
             None => {
                 self.gic.as_ref().is_some_and(|gic| gic.offset(address).is_some())
                     || self.devices.find(address).is_some()
+                    || self.devices.is_unmodelled(address)
             }
         }
     }
@@ -136,7 +137,9 @@ impl System {
             self.touched = true;
             return Some(gic.read(offset));
         }
-        let at = self.devices.find(address)?;
+        let Some(at) = self.devices.find(address) else {
+            return self.devices.access_unmodelled(address, Direction::Read);
+        };
         self.touched = true;
         let offset = address - self.devices.attached[at].base;
         let (value, _) = self.with_device(at, cycle, |device, env| device.read(offset, env));
@@ -162,7 +165,9 @@ impl System {
             }
             return Some(());
         }
-        let at = self.devices.find(address)?;
+        let Some(at) = self.devices.find(address) else {
+            return self.devices.access_unmodelled(address, Direction::Write).map(drop);
+        };
         self.touched = true;
         let offset = (address - self.devices.attached[at].base) & !3;
         let value = value << bits & mask;

@@ -37,6 +37,9 @@ impl Devices {
             self.waits.set(|address| held(&self.attached, address), memories);
             effects.memory_changed = true;
         }
+        if let Some(fault) = effects.send_fault {
+            *self.send_faults.entry((self.attached[at].base, fault)).or_default() += 1;
+        }
         if let Some((pin, up)) = effects.pulled {
             self.pull(pin, up);
         }

@@ -1,6 +1,7 @@
 //! What a write to a device changes elsewhere.
 
 use super::CLOCKS;
+use super::transmitter::SendFault;
 use crate::soc::Erase;
 
 /// The effects of a write outside the device.
@@ -16,6 +17,8 @@ pub struct Effects {
     pub clock_changed: bool,
     /// The write started something that has no model.
     pub without_model: bool,
+    /// Why a chip would not have sent the byte that was written to a UART.
+    pub send_fault: Option<SendFault>,
     /// The effects on flash memories, which are numbered as in the soc file.
     pub flash: Vec<(usize, FlashEffect)>,
     /// Lines of EXTI, with the ports to which they are now connected.

@@ -31,11 +31,12 @@ mod unmodelled;
 mod wires;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rtmark_units::Hertz;
 
 use crate::memory::Bus;
-use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc};
+use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc, UnmodelledBlock};
 use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
@@ -54,6 +55,7 @@ use receiver::Receiver;
 use registers::Registers;
 use sio::Sio;
 use timer::RpChip;
+pub use transmitter::SendFault;
 pub use unmodelled::{Strictness, Unmodelled};
 pub use wires::Signals;
 
@@ -295,6 +297,10 @@ pub struct Devices {
     slower_clock: SlowerClock,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
+    /// The peripherals without a model that the soc file names.
+    unmodelled_blocks: Arc<[UnmodelledBlock]>,
+    /// Bytes that a chip would not have sent, by the UART's base.
+    pub send_faults: BTreeMap<(u32, SendFault), u64>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
     polls: Polls,
     /// The register of such pins that the program has polled last.
@@ -361,7 +367,7 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
         Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
         Kind::Stm32ExtiH7 => Device::Exti(Exti::new(ExtiLayout::H7)),
-        Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),
+        Kind::CadenceUart => Device::CadenceUart(uart::Cadence::new(peripheral.enabled)),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
         // The core implements these itself, so nothing remains to be done here.
         Kind::RiscvClint | Kind::Rp2350RiscvTimer | Kind::Pl390 => {
@@ -419,6 +425,8 @@ impl Devices {
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
+            unmodelled_blocks: soc.unmodelled.values().copied().collect(),
+            send_faults: BTreeMap::new(),
             polls: Polls::default(),
             polled_pins: None,
             strictness: Strictness::default(),
@@ -448,6 +456,7 @@ impl Devices {
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
+        self.send_faults = before.send_faults;
         self.slower_clock.stops = before.slower_clock.stops;
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);

@@ -1,5 +1,16 @@
 //! The sending side of a UART: bytes that leave one after another.
 
+/// Why a chip does not send a byte as the program expects that has written it to a UART.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SendFault {
+    /// The transmitter is off. The byte is lost, here as on the chip.
+    Off,
+    /// There was no room: a chip loses a byte. Here all are sent.
+    Full,
+    /// The divisor stands for no baud rate. Here, the byte has been sent at once.
+    NoRate,
+}
+
 /// The bytes that a UART has accepted and not finished sending. Nothing is ticked: the cycle in which the
 /// last one leaves determines how many are left at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +22,16 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
+    /// Accepts a byte that takes `frame` cycles to send, where `room` bytes can wait besides the one in transit.
+    pub fn accept(&mut self, now: u64, frame: u64, room: u64) -> Option<SendFault> {
+        let fault = match frame {
+            0 => Some(SendFault::NoRate),
+            _ => (self.held(now) > room).then_some(SendFault::Full),
+        };
+        self.send(now, frame);
+        fault
+    }
+
     /// Accepts a byte that takes `frame` cycles to send.
     pub fn send(&mut self, now: u64, frame: u64) {
         self.frame = frame;
@@ -46,5 +67,14 @@ mod tests {
         assert_eq!([sender.drains_to(1), sender.drains_to(0)], [110, 120]);
         sender.send(200, 10);
         assert_eq!(sender.drains_to(0), 210, "it had been idle");
+    }
+
+    #[test]
+    fn a_byte_without_room_or_rate_is_noticed() {
+        let mut sender = Transmitter::default();
+        let faults = [(0, 10), (1, 10), (2, 10), (11, 10), (12, 0)];
+        let faults = faults.map(|(now, frame)| sender.accept(now, frame, 1));
+        let (full, no_rate) = (Some(SendFault::Full), Some(SendFault::NoRate));
+        assert_eq!(faults, [None, None, full, full, no_rate]);
     }
 }

@@ -142,7 +142,7 @@ impl State {
     fn access_unmapped(&mut self, address: u32, direction: Direction) -> Done {
         let is_peripheral = PERIPHERALS.contains(&address)
             || VENDORS[0].contains(&address.into())
-            || self.soc.is_unmodelled(address);
+            || self.devices.is_unmodelled(address);
         if is_peripheral {
             self.note_unmodelled(address, direction)
         } else {

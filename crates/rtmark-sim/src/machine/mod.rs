@@ -22,7 +22,7 @@ use rtmark_units::{Cycles, Hertz, Instructions};
 
 use crate::armr::CortexR5;
 use crate::debug::{Controlled, CoreModel, Elapsed, Trials};
-use crate::devices::{ClockHistory, Strictness, UnknownClock, Unmodelled};
+use crate::devices::{ClockHistory, SendFault, Strictness, UnknownClock, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
 use crate::image::Image;
@@ -351,6 +351,16 @@ impl Machine {
     /// Returns the register of pins that the program has polled last while nothing drove them, if it has.
     pub fn polled_pins(&self) -> Option<u32> {
         on!(&self.core, core => core.state.devices().polled_pins)
+    }
+
+    /// Returns how many bytes that the program has written to each UART a chip would not have sent, and why.
+    pub fn send_faults(&self) -> impl Iterator<Item = (&str, SendFault, u64)> {
+        let faults = on!(&self.core, core => &core.state.devices().send_faults);
+        let blocks = &self.soc().peripherals;
+        faults.iter().filter_map(|(&(base, fault), &bytes)| {
+            let uart = blocks.iter().find(|block| block.base == base)?;
+            Some((uart.name.as_str(), fault, bytes))
+        })
     }
 
     /// Describes what the program has asked of the core itself that has no model.

@@ -161,6 +161,7 @@ impl System {
             None => {
                 self.timer.as_ref().is_some_and(|timer| timer.offset(address).is_some())
                     || self.devices.find(address).is_some()
+                    || self.devices.is_unmodelled(address)
             }
         }
     }
@@ -226,7 +227,9 @@ impl System {
         {
             return Some(timer.read(offset, cycle).unwrap_or(0));
         }
-        let at = self.devices.find(address)?;
+        let Some(at) = self.devices.find(address) else {
+            return self.devices.access_unmodelled(address, Direction::Read);
+        };
         let offset = self.devices.attached[at].offset_of(address) & !3;
         let (value, _) = self.with_device(at, cycle, |device, env| device.read(offset, env));
         Some(self.devices.has_read(at, address, value, cycle))
@@ -243,7 +246,9 @@ impl System {
             }
             return Some(());
         }
-        let at = self.devices.find(address)?;
+        let Some(at) = self.devices.find(address) else {
+            return self.devices.access_unmodelled(address, Direction::Write).map(drop);
+        };
         let offset = (address - self.devices.attached[at].base) & !3;
         let (written, effects) =
             self.with_device(at, cycle, |device, env| device.store(offset, value, mask, env));

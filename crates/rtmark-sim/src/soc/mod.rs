@@ -272,11 +272,6 @@ impl Soc {
         })
     }
 
-    /// Returns whether an address belongs to a peripheral that the file names and that has no model.
-    pub(crate) fn is_unmodelled(&self, address: u32) -> bool {
-        self.unmodelled.values().any(|block| block.offset(address).is_some())
-    }
-
     /// Returns the number of regions of the memory protection unit; 0 if there is none.
     pub fn mpu_regions(&self) -> u8 {
         self.mpu_regions.unwrap_or(match self.core {

@@ -170,6 +170,9 @@ pub struct Peripheral {
     /// Whether a timer has a repetition counter (RCR of STM32's): by default it has.
     #[serde(default)]
     pub repetition_counter: Option<bool>,
+    /// Whether a boot loader has switched a `cadence-uart` on before the program starts.
+    #[serde(default)]
+    pub enabled: bool,
     /// The number of bytes that a UART can hold besides the one that it is sending, where this differs
     /// between chips with the same kind: 32 by default for a PL011; 8 for a newer STM32's USART or LPUART, of
     /// which some have none, with 0.

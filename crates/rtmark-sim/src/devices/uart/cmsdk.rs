@@ -1,13 +1,15 @@
 //! The UART of Arm's Cortex-M System Design Kit (DDI 0479, 4.3).
 
 use crate::devices::receiver::Receiver;
-use crate::devices::transmitter::Transmitter;
+use crate::devices::transmitter::{SendFault, Transmitter};
 use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 const CTRL_TX_ENABLE: u32 = 1;
 const CTRL_RX_ENABLE: u32 = 1 << 1;
 const CTRL_TX_INTERRUPT: u32 = 1 << 2;
 const CTRL_RX_INTERRUPT: u32 = 1 << 3;
+/// The least divisor (DDI 0479, table 4-4: BAUDDIV).
+const LEAST_DIVISOR: u32 = 16;
 /// Start bit, eight data bits, stop bit.
 const FRAME_BITS: u64 = 10;
 /// The identification registers from 0xFD0 on (DDI 0479, table 4-5).
@@ -52,11 +54,16 @@ impl DeviceModel for Cmsdk {
         self.settle(env.now, env.ratio);
         match offset {
             0x000 => {
-                if self.control & CTRL_TX_ENABLE != 0 {
-                    env.console.push(value as u8);
-                    self.transmitter.send(env.now, self.frame(env.ratio));
-                    self.empties_at = Some(self.transmitter.drains_to(1).max(env.now + 1));
+                if self.control & CTRL_TX_ENABLE == 0 {
+                    env.effects.send_fault = Some(SendFault::Off);
+                    return Some(());
                 }
+                env.console.push(value as u8);
+                env.effects.send_fault = self.transmitter.accept(env.now, self.frame(env.ratio), 1);
+                if self.baud_divisor < LEAST_DIVISOR {
+                    env.effects.send_fault = Some(SendFault::NoRate);
+                }
+                self.empties_at = Some(self.transmitter.drains_to(1).max(env.now + 1));
             }
             // Overruns are never flagged.
             0x004 => {}

@@ -1,7 +1,7 @@
 //! Arm PrimeCell UART PL011 (DDI 0183; in RP2040, datasheet 4.2).
 
 use crate::devices::receiver::Receiver;
-use crate::devices::transmitter::Transmitter;
+use crate::devices::transmitter::{SendFault, Transmitter};
 use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 const LINE_PARITY: u32 = 1 << 1;
@@ -15,6 +15,9 @@ const INTERRUPT_RX: u32 = 1 << 4;
 const INTERRUPT_TX: u32 = 1 << 5;
 const INTERRUPT_RX_TIMEOUT: u32 = 1 << 6;
 const CONTROL_ENABLE: u32 = 1;
+const CONTROL_IRDA: u32 = 1 << 1;
+const CONTROL_LOOPBACK: u32 = 1 << 7;
+const CONTROL_TX: u32 = 1 << 8;
 const CONTROL_RX: u32 = 1 << 9;
 /// A byte that stays in the receive FIFO below its trigger level is reported when nothing has followed for
 /// this many bits (DDI 0183, 2.8.1).
@@ -156,8 +159,13 @@ impl DeviceModel for Pl011 {
         self.settle(env.now, env.ratio);
         match offset {
             0x000 => {
+                if self.control & (CONTROL_ENABLE | CONTROL_TX) != CONTROL_ENABLE | CONTROL_TX {
+                    env.effects.send_fault = Some(SendFault::Off);
+                    return Some(());
+                }
                 env.console.push(value as u8);
-                self.transmitter.send(env.now, self.frame(env.ratio));
+                let (frame, room) = (self.frame(env.ratio), self.room());
+                env.effects.send_fault = self.transmitter.accept(env.now, frame, room);
                 self.raw &= !INTERRUPT_TX;
                 let sinks_at = self.transmitter.drains_to(self.trigger() + 1);
                 self.sinks_at = Some(sinks_at.max(env.now + 1));
@@ -169,6 +177,7 @@ impl DeviceModel for Pl011 {
             0x02C => self.line_control = value & 0xFF,
             0x030 => {
                 self.control = value & 0xFF87;
+                env.effects.without_model |= value & (CONTROL_IRDA | CONTROL_LOOPBACK) != 0;
                 self.enable_receiver(env);
             }
             0x034 => self.fifo_levels = value & 0x3F,

@@ -2,7 +2,7 @@
 //! the later families (RM0394, 38.8), which LPUART has as well, with a finer baud rate (RM0394, 39.4.4).
 
 use crate::devices::receiver::Receiver;
-use crate::devices::transmitter::Transmitter;
+use crate::devices::transmitter::{SendFault, Transmitter};
 use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes};
 
 /// The register layout.
@@ -231,11 +231,14 @@ impl DeviceModel for Stm32 {
         match name(self.layout, offset)? {
             Name::Data if self.layout == Layout::V2 => {}
             Name::Data | Name::SendData => {
-                if self.is_on(TX_ENABLE) {
-                    env.console.push(value as u8);
-                    self.transmitter.send(env.now, self.frame(env.ratio));
-                    self.complete_cleared = false;
+                if !self.is_on(TX_ENABLE) {
+                    env.effects.send_fault = Some(SendFault::Off);
+                    return Some(());
                 }
+                env.console.push(value as u8);
+                let (frame, room) = (self.frame(env.ratio), self.room());
+                env.effects.send_fault = self.transmitter.accept(env.now, frame, room);
+                self.complete_cleared = false;
             }
             // TC is cleared by writing a zero to SR, or a one to ICR.
             Name::Status if self.layout == Layout::V1 => {

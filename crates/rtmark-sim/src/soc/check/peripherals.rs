@@ -9,7 +9,7 @@ pub(super) fn check_options(
     path: impl Fn(&'static str) -> [KeyStep; 3],
 ) -> Checked {
     use PeripheralKind::{
-        NrfTimer, NrfUarte, Pl011, Registers, Stm32Lpuart, Stm32Timer, Stm32UsartV2,
+        CadenceUart, NrfTimer, NrfUarte, Pl011, Registers, Stm32Lpuart, Stm32Timer, Stm32UsartV2,
     };
     let Peripheral { name, kind, .. } = peripheral;
     let outputs = kind.outputs();
@@ -29,6 +29,8 @@ pub(super) fn check_options(
         ("counter_bits", "counter_bits is 16, 24 or 32".to_owned())
     } else if peripheral.repetition_counter.is_some() && *kind != Stm32Timer {
         ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
+    } else if peripheral.enabled && *kind != CadenceUart {
+        ("enabled", "enabled is for kind = \"cadence-uart\"".to_owned())
     } else if let Some(channels) = peripheral.channels
         && !counts.contains(&channels)
     {

@@ -3,7 +3,7 @@
 use rtmark_model::visible;
 use rtmark_observe::missing_debug_info;
 use rtmark_runner::Ending;
-use rtmark_sim::{ImageFormat, Machine, Register};
+use rtmark_sim::{ImageFormat, Machine, Register, SendFault};
 use rtmark_units::Nanoseconds;
 
 use super::ending::{self, End};
@@ -190,7 +190,8 @@ impl Arguments {
         let of_clock = of_clock.iter().map(ToString::to_string);
         let of_stack = executed.session.stack_overflow();
         let of_pins = polled_pins(&executed.session.machine);
-        let notes = executed.notes.iter().cloned().chain(of_stack).chain(of_pins);
+        let of_uarts = executed.session.machine.send_faults().map(describe_unsent);
+        let notes = executed.notes.iter().cloned().chain(of_stack).chain(of_pins).chain(of_uarts);
         notes.chain(of_clock).chain(of_core).collect()
     }
 
@@ -214,6 +215,24 @@ impl Arguments {
             let bytes = output::count(bytes.get(), "byte");
             say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));
         }
+    }
+}
+
+/// Says what a chip would have made of bytes that the program has written to a UART.
+fn describe_unsent((uart, fault, bytes): (&str, SendFault, u64)) -> String {
+    let bytes = output::count(bytes, "byte");
+    match fault {
+        SendFault::Off => format!(
+            "{uart}'s transmitter was off when the program wrote {bytes} to it: they are lost, as on the chip"
+        ),
+        SendFault::Full => format!(
+            "{uart} had no room for {bytes} that the program wrote, so a chip would have lost some of its output: \
+             programs wait until the flags say that there is room"
+        ),
+        SendFault::NoRate => format!(
+            "{uart} had no baud rate for {bytes} that the program wrote, so they took no time, as on no chip: \
+             programs set the divisor first"
+        ),
     }
 }
 

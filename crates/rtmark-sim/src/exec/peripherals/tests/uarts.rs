@@ -1,7 +1,7 @@
 //! Input at UARTs: a byte arrives one frame after the previous one was read.
 
 use super::*;
-use crate::UnknownUart;
+use crate::{SendFault, UnknownUart};
 
 #[test]
 fn stm32_uarts_receive_at_their_baud_rate() {
@@ -25,6 +25,39 @@ fn stm32_uarts_receive_at_their_baud_rate() {
     assert_eq!((f405.read(data), f405.0.unread_input(Some("USART2"))), (b'i'.into(), 0));
     f405.until(9999);
     assert_eq!(f405.read(status) & 0x20, 0, "that was all");
+}
+
+/// What is written while a transmitter is off is lost (STM32: TE; PL011: UARTEN and TXE; CMSDK: TXEN); where there is no
+/// room or no baud rate, a chip would not send what is shown.
+#[test]
+fn bytes_that_a_chip_would_not_send_are_told_of() {
+    use SendFault::{Full, NoRate, Off};
+    for (name, soc, data, set_rate, off, on) in [
+        ("USART2", machine!("stm32f405"), 0x4000_4404, (0x4000_4408, 16), 0x2000, 0x2008),
+        ("USART2", machine!("stm32c031"), 0x4000_4428, (0x4000_440C, 16), 1, 9),
+        ("UART0", machine!("rp2040"), 0x4003_4000, (0x4003_4024, 1), 0x201, 0x101),
+        ("UART0", machine!("rp2040"), 0x4003_4000, (0x4003_4024, 1), 0x100, 0x101),
+        ("UART0", machine!("mps2-an385"), 0x4000_4000, (0x4000_4010, 16), 2, 1),
+    ] {
+        let mut chip = soc;
+        let control = match chip.0.soc().name.as_str() {
+            "stm32f405" => 0x4000_440C,
+            "stm32c031" => 0x4000_4400,
+            "rp2040" => 0x4003_4030,
+            _ => 0x4000_4008,
+        };
+        chip.write(control, off);
+        chip.write(data, b'a'.into());
+        chip.write(control, on);
+        chip.write(data, b'b'.into());
+        let (divisor, value) = set_rate;
+        chip.write(divisor, value);
+        // One in transit, one waiting.
+        b"cdef".iter().for_each(|byte| chip.write(data, (*byte).into()));
+        let faults: Vec<_> = chip.0.send_faults().collect();
+        assert_eq!(faults, [(name, Off, 1), (name, Full, 2), (name, NoRate, 1)]);
+        assert_eq!(chip.0.take_console(), b"bcdef", "{name}");
+    }
 }
 
 #[test]
