@@ -16,7 +16,8 @@
 //! - [`sizes`] tells which symbols, files and crates an image's flash and RAM belong to;
 //! - [`RunClock`] is the clock by which a run's cycles become times;
 //! - [`Stacks`] measures how much of their stacks tasks and interrupts have used;
-//! - [`watch_main_stack`] lets a machine look for its main stack to grow into other data.
+//! - [`watch_main_stack`] lets a machine look for its main stack to grow into other data, and [`uncleared`] looks for
+//!   data that start-up code has not cleared.
 //!
 //! ```
 //! use rtmark_observe::Profile;
@@ -61,6 +62,7 @@ mod run_clock;
 mod sizes;
 mod stacks;
 mod stated_clock;
+mod uncleared;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
@@ -79,3 +81,4 @@ pub use role::Role;
 pub use run_clock::{ClockNote, ClockOrigin, RunClock, clock_control, ignored_clock};
 pub use sizes::{Size, SizeGroup, sizes};
 pub use stacks::{StackKind, StackUse, Stacks, ThreadNames};
+pub use uncleared::uncleared;

@@ -8,7 +8,9 @@ use addr2line::Context;
 use addr2line::gimli::{
     DW_TAG_inlined_subroutine, Dwarf, EndianSlice, LittleEndian, Reader, SectionId, Unit,
 };
-use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
+use object::{
+    CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind,
+};
 use rtmark_model::{Frame, Line, Source, visible};
 use rtmark_sim::source_name;
 
@@ -19,7 +21,7 @@ pub struct Lines<'a> {
     elf: &'a [u8],
     context: Context<EndianSlice<'a, LittleEndian>>,
     /// Where the image has code. Functions that the linker has dropped keep their debug information, at
-    /// address 0.
+    /// address 0, where a section may have vectors.
     code: Vec<Range<u64>>,
     author: Author,
 }
@@ -41,7 +43,7 @@ impl<'a> Lines<'a> {
             .filter(|range| range.format == CompressionFormat::None)?;
         let context = Context::from_dwarf(dwarf(&file)?).ok()?;
         let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
-        let code = code.map(|it| it.address()..it.address().saturating_add(it.size())).collect();
+        let code = code.map(|section| code_of(&file, &section)).collect();
         let mut lines = Self { elf, context, code, author: Author::default() };
         let main = file.symbols().find(|symbol| symbol.name() == Ok("main"));
         if let Some(author) = main.and_then(|main| lines.author_of(main.address() & !1)) {
@@ -135,6 +137,16 @@ pub(crate) fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a,
         Ok::<_, addr2line::gimli::Error>(EndianSlice::new(bytes, LittleEndian))
     };
     Dwarf::load(load).ok()
+}
+
+/// Returns where a section has code: from its first function on.
+fn code_of(file: &object::File<'_>, section: &object::Section<'_, '_>) -> Range<u64> {
+    let is_here = |symbol: &object::Symbol<'_, '_>| {
+        symbol.kind() == SymbolKind::Text && symbol.section_index() == Some(section.index())
+    };
+    let functions = file.symbols().filter(is_here).map(|symbol| symbol.address() & !1);
+    let first = functions.min().unwrap_or(section.address());
+    first.max(section.address())..section.address().saturating_add(section.size())
 }
 
 fn line(location: &addr2line::Location<'_>) -> Option<Line> {

@@ -2,8 +2,8 @@
 
 use rtmark_observe::{RunClock, stack_overflow, watch_main_stack};
 use rtmark_sim::{
-    ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver, Landmarks,
-    LoadError, Machine, Observer, Register, Soc, Stop,
+    ExitStatus, FaultKind, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver,
+    Landmarks, LoadError, Machine, Memory, MemoryKind, Observer, Register, Soc, Stop,
 };
 use rtmark_units::Cycles;
 
@@ -195,13 +195,24 @@ impl<'a> Session<'a> {
         self.place(self.machine.register(Register::Pc))
     }
 
+    /// Returns the memory that a fault's access found read-only.
+    fn read_only(&self, report: &FaultReport) -> Option<&str> {
+        let address = report.address.filter(|_| report.kind == FaultKind::DataAccess)?.into();
+        let holds = |memory: &&Memory| memory.ranges().any(|range| range.contains(&address));
+        let memory = self.machine.soc().memories.iter().find(holds)?;
+        (memory.kind == MemoryKind::Flash).then_some(memory.name.as_str())
+    }
+
     /// Describes an ending, with addresses and symbols.
     pub fn describe(&self, ending: &Ending) -> String {
-        let fault = |report: &FaultReport| match internal_error::location(
-            report.pc, self.image, self.elf,
-        ) {
-            Some(location) => format!("{report}, in {location}"),
-            None => report.to_string(),
+        let fault = |report: &FaultReport| {
+            let read_only = self.read_only(report).map_or_else(String::new, |memory| {
+                format!(" ({memory} can be read, so this is a store)")
+            });
+            match internal_error::location(report.pc, self.image, self.elf) {
+                Some(location) => format!("{report}{read_only}, in {location}"),
+                None => format!("{report}{read_only}"),
+            }
         };
         match ending {
             Ending::Exit(ExitStatus(0)) => "exit: success".to_owned(),

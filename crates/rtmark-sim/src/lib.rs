@@ -83,6 +83,7 @@ pub use image::{
 };
 pub use isa::{Disassembly, check as isa_check};
 pub use machine::{LandmarkObserver, Machine, Observer, UnknownPin, UnknownUart};
+pub use memory::RAM_AT_RESET;
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
     Act, ActHow, BusMatrix, CacheSizes, ClockCondition, ClockControl, ClockFactor, ClockField,

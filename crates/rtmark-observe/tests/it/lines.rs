@@ -61,6 +61,20 @@ fn dropped_functions_have_no_lines() {
     assert!(lines.at(program.address("main") & !1).is_some());
 }
 
+/// As above, where vectors are in the section that has the code.
+#[test]
+fn vectors_have_no_lines() {
+    let flags = ["-O2", "-ffunction-sections", "-Wl,--gc-sections,-e,reset"];
+    let flags = [CORTEX_M, &flags].concat();
+    let program = Program::build("vectors", &flags, &["app.c", "other.c"]);
+    assert!(program.image.symbols().address_of("unused").is_none());
+    let lines = Lines::new(&program.elf).expect("debug information");
+    for address in [0, 2, 4] {
+        assert_eq!((lines.inlined_at(address), lines.at(address)), (Vec::new(), None), "{address}");
+    }
+    assert!(lines.at(program.address("main") & !1).is_some());
+}
+
 #[test]
 fn a_librarys_code_is_reported_at_the_authors_line() {
     let program = program("owners");

@@ -11,3 +11,4 @@ mod overflow;
 mod sizes;
 mod stacks;
 mod support;
+mod uncleared;

@@ -30,6 +30,9 @@ impl Devices {
         let mut env = Env { now, ratio, bus, console, memories: &mut *memories, effects };
         let result = act(&mut self.attached[at], &mut env);
         let mut effects = env.effects;
+        if self.attached[at].enabled_by.is_some() {
+            self.note_enabled(at);
+        }
         effects.clock_changed = effects.registers_written
             && self.attached[at].sets_clock
             && self.follow_clock_registers(now);
@@ -44,6 +47,20 @@ impl Devices {
             self.pull(pin, up);
         }
         (result, effects)
+    }
+
+    /// Records a device that the program has accessed before it was enabled, unless that makes no difference.
+    #[cold]
+    fn note_enabled(&mut self, at: usize) {
+        let read = |address| held(&self.attached, address);
+        let condition = &self.attached[at].enabled_by;
+        let holds = condition.as_ref().is_none_or(|condition| condition.holds(&read));
+        if !holds && self.attached[at].nonzero {
+            self.not_enabled.insert(self.attached[at].base);
+        }
+        if holds || self.attached[at].nonzero {
+            self.attached[at].enabled_by = None;
+        }
     }
 
     /// Records what a read has returned: whether the register has no model, and whether the program waits

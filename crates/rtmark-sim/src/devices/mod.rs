@@ -30,13 +30,15 @@ mod uart;
 mod unmodelled;
 mod wires;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rtmark_units::Hertz;
 
 use crate::memory::Bus;
-use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc, UnmodelledBlock};
+use crate::soc::{
+    ClockCondition, Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc, UnmodelledBlock,
+};
 use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
@@ -232,6 +234,11 @@ pub struct AttachedDevice {
     sets_clock: bool,
     /// How long memories take depends on its registers.
     sets_waits: bool,
+    /// What must hold so that it responds; `None` if it is known whether the program has enabled it first.
+    enabled_by: Option<Arc<ClockCondition>>,
+    /// The program has read or written something else than zero: what does not respond reads as zero, and zeros are
+    /// usually written where they are already.
+    nonzero: bool,
 }
 
 impl AttachedDevice {
@@ -258,11 +265,14 @@ impl AttachedDevice {
 
     /// Reads the register at an offset; returns `None` if it has no model.
     pub fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        each!(&mut self.device, it => it.read(offset, env))
+        let value = each!(&mut self.device, it => it.read(offset, env));
+        self.nonzero |= value.is_some_and(|value| value != 0);
+        value
     }
 
     /// Writes the bits of a register that `mask` selects; returns `None` if it has no model.
     pub fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        self.nonzero |= value != 0;
         each!(&mut self.device, it => it.write(offset, value, mask, env))
     }
 
@@ -301,6 +311,8 @@ pub struct Devices {
     unmodelled_blocks: Arc<[UnmodelledBlock]>,
     /// Bytes that a chip would not have sent, by the UART's base.
     pub send_faults: BTreeMap<(u32, SendFault), u64>,
+    /// The bases of peripherals that the program has reached before it had enabled them.
+    pub not_enabled: BTreeSet<u32>,
     /// Registers that only keep what is written, and that the program reads repeatedly.
     polls: Polls,
     /// The register of such pins that the program has polled last.
@@ -404,6 +416,8 @@ impl Devices {
                 slow_read: peripheral.slow_read,
                 sets_clock: false,
                 sets_waits: false,
+                enabled_by: peripheral.enabled_by.clone().map(Arc::new),
+                nonzero: false,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);
@@ -427,6 +441,7 @@ impl Devices {
             unmodelled: BTreeMap::new(),
             unmodelled_blocks: soc.unmodelled.values().copied().collect(),
             send_faults: BTreeMap::new(),
+            not_enabled: BTreeSet::new(),
             polls: Polls::default(),
             polled_pins: None,
             strictness: Strictness::default(),
@@ -456,7 +471,7 @@ impl Devices {
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
-        self.send_faults = before.send_faults;
+        (self.send_faults, self.not_enabled) = (before.send_faults, before.not_enabled);
         self.slower_clock.stops = before.slower_clock.stops;
         for (pin, drive) in before.drives {
             self.drive(&pin, drive);

@@ -20,6 +20,7 @@ use crate::arch::armm::registers::is_ici;
 use crate::exec::partial::{Progress, Resumption, rest};
 use crate::exec::{Flow, Standalone};
 use crate::isa::{Op, Slot};
+use crate::memory::Bus;
 use crate::state::State;
 use crate::state::stop::{FaultKind, Stop};
 use crate::timing::{Interruptible, LineMemory, exceptions};
@@ -72,7 +73,7 @@ impl State {
 
     /// Returns the first cycle in `from..to` in which an exception would be taken, as far as the core, the
     /// clocks and the devices determine it.
-    pub(crate) fn first_exception_within(&self, from: u64, to: u64) -> Option<u64> {
+    pub(crate) fn first_exception_within(&mut self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         if nvic.exception_to_take(masks).is_some() {
             return (from < to).then_some(from);
@@ -109,8 +110,11 @@ impl State {
             }
         }
         if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
-            // What a device will do is found out by running it ahead, on a clone.
+            // What a device will do is found out by running it ahead, on a clone. Its interrupts do not depend on
+            // memories, which may be large.
+            let bus = std::mem::replace(&mut self.bus, Bus::placeholder());
             let mut ahead = self.clone();
+            self.bus = bus;
             while ahead.devices.next().saturating_add(way) < first {
                 let at = ahead.devices.next();
                 ahead.pass_time(at);

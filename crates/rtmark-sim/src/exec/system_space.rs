@@ -231,6 +231,8 @@ impl State {
                 system.write_configuration(value);
                 self.switch_caches();
             }
+            // ARMv6-M's CCR is read-only (DDI 0419, B3.2.8).
+            0xE000_ED14 => {}
             0xE000_ED18..=0xE000_ED23 => {
                 let first = 4 + (address - 0xE000_ED18) as u16;
                 self.set_priorities(first, value, size);

@@ -27,7 +27,7 @@ use crate::engine::CortexM;
 use crate::host::Host;
 use crate::image::Image;
 use crate::riscv::RiscV;
-use crate::soc::{CoreKind, Soc};
+use crate::soc::{ClockCondition, CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{
     CoreState, FileCalls, Hit, Irq, LoadError, Overhead, Register, UnmappedAddress, Watch, WatchId,
@@ -351,6 +351,13 @@ impl Machine {
     /// Returns the register of pins that the program has polled last while nothing drove them, if it has.
     pub fn polled_pins(&self) -> Option<u32> {
         on!(&self.core, core => core.state.devices().polled_pins)
+    }
+
+    /// Returns the peripherals that the program has reached before it had enabled them, and what enables each.
+    pub fn not_enabled(&self) -> impl Iterator<Item = (&str, &ClockCondition)> {
+        let bases = on!(&self.core, core => &core.state.devices().not_enabled);
+        let reached = self.soc().peripherals.iter().filter(|block| bases.contains(&block.base));
+        reached.filter_map(|block| Some((block.name.as_str(), block.enabled_by.as_ref()?)))
     }
 
     /// Returns how many bytes that the program has written to each UART a chip would not have sent, and why.

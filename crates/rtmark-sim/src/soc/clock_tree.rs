@@ -162,6 +162,19 @@ impl TryFrom<String> for ClockCondition {
     }
 }
 
+impl ClockCondition {
+    /// Returns whether it holds, given the values of registers.
+    pub(crate) fn holds(&self, read: &impl Fn(u32) -> u32) -> bool {
+        self.field.of(read) == self.value
+    }
+}
+
+impl std::fmt::Display for ClockCondition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {:#x}", self.field, self.value)
+    }
+}
+
 impl std::fmt::Display for ClockField {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { peripheral, register, bit, width, .. } = self;

@@ -73,7 +73,7 @@ impl Memory {
     }
 
     /// Returns the addresses at which it appears.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         std::iter::once(self.base)
             .chain(self.aliases.iter().copied())
             .map(|base| u64::from(base)..u64::from(base) + u64::from(self.size))

@@ -405,6 +405,12 @@ mod tests {
                 "line 17: peripheral RCC: an earlier peripheral has that name",
             ),
             ("base = 0x40000000", "base = 0x40000000\nirq = 3", "raises no interrupts"),
+            (
+                "base = 0x40000000",
+                "base = 0x40000000\nenabled_by = 'RCC.NONE[3]'",
+                "RCC.NONE[3] is no register of a peripheral",
+            ),
+            ("base = 0x40000000", "base = 0x40000000\nenabled = true", "enabled is for kind"),
             ("base = 0x40000000", "base = 0x40000000\nfifo = 3", "line 16: peripheral RCC: fifo"),
             ("base = 0x40000000", "base = 0x40000000\ncounter_bits = 16", "stm32-timer"),
             ("base = 0x40000000", "base = 0x40000000\nchannels = 4", "channels is for nrf-timer"),

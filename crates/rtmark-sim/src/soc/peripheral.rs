@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::check::EXTI_LINES;
+use super::clock_tree::ClockCondition;
 use super::flash_control::{Control, Erase, Program};
 
 /// The peripherals that the simulator can model.
@@ -154,6 +155,10 @@ pub struct Peripheral {
     /// The clock by which it counts or sends, if its kind has no frequency of its own.
     #[serde(default)]
     pub clock: PeripheralClock,
+    /// What must hold so that it responds: that its clock is on, or that its reset has ended. It responds all the
+    /// same, but a program that has read or written something else than zero before is told of.
+    #[serde(default)]
+    pub enabled_by: Option<ClockCondition>,
     /// Width of a timer's counter in bits: of an STM32's 16 by default, 32 for some; the most that BITMODE may
     /// select of a Nordic's, 32 by default, 16 for some.
     #[serde(default)]

@@ -66,6 +66,9 @@ impl Down {
 }
 
 const ENABLE: u32 = 1;
+/// The pin EXTIN enables or clocks the timer.
+const EXTERNAL_ENABLE: u32 = 1 << 1;
+const EXTERNAL_CLOCK: u32 = 1 << 2;
 const INTERRUPT: u32 = 1 << 3;
 
 #[derive(Clone, Debug)]
@@ -99,6 +102,7 @@ impl DeviceModel for Timer {
         match offset {
             0x0 => {
                 self.control = value & 0xF;
+                env.effects.without_model |= value & (EXTERNAL_ENABLE | EXTERNAL_CLOCK) != 0;
                 self.down.change(env.now, |down| down.running = value & ENABLE != 0);
             }
             0x4 => self.down.change(env.now, |down| down.value = value),

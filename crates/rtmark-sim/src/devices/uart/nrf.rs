@@ -7,7 +7,7 @@
 
 use crate::devices::nrf::Events;
 use crate::devices::receiver::Receiver;
-use crate::devices::transmitter::Transmitter;
+use crate::devices::transmitter::{SendFault, Transmitter};
 use crate::devices::{ClockRatio, DeviceModel, Env, ReceivesBytes, Signals};
 use crate::soc::Peripheral;
 
@@ -103,6 +103,8 @@ pub struct NrfUarte {
     buffers: [[u32; 3]; 2],
     configuration: u32,
     receives: bool,
+    /// STARTTX was the last of UART's tasks for sending.
+    transmits: bool,
     transmitter: Transmitter,
     receiver: Receiver,
     /// The cycle in which the byte that UART is sending has been sent.
@@ -129,6 +131,7 @@ impl Default for NrfUarte {
             buffers: [[0; 3]; 2],
             configuration: 0,
             receives: false,
+            transmits: false,
             transmitter: Transmitter::default(),
             receiver: Receiver::default(),
             sent_at: None,
@@ -178,8 +181,13 @@ impl NrfUarte {
     }
 
     fn send(&mut self, byte: u8, env: &mut Env<'_>) {
+        if self.enable != ENABLE || !self.transmits {
+            env.effects.send_fault = Some(SendFault::Off);
+            return;
+        }
         env.console.push(byte);
-        self.transmitter.send(env.now, self.frame(env.ratio));
+        // TXDRDY says that the byte has been sent.
+        env.effects.send_fault = self.transmitter.accept(env.now, self.frame(env.ratio), 0);
         self.sent_at = Some(self.transmitter.drains_to(0).max(env.now + 1));
     }
 
@@ -319,8 +327,14 @@ impl NrfUarte {
         match offset {
             0x000 => self.start_receiving(env.now, frame),
             0x004 => self.stop_receiving(env.now, frame),
-            0x008 => self.start_sending(env),
-            0x00C => self.stop_sending(env),
+            0x008 => {
+                self.transmits = true;
+                self.start_sending(env);
+            }
+            0x00C => {
+                self.transmits = false;
+                self.stop_sending(env);
+            }
             // FLUSHRX: the FIFO is empty.
             0x02C if self.filling.is_none() => self.end_filling(env.now, frame),
             _ => {}
@@ -349,6 +363,8 @@ impl DeviceModel for NrfUarte {
             0x534..=0x53C => self.buffers[0][((offset - 0x534) / 4) as usize],
             0x544..=0x54C => self.buffers[1][((offset - 0x544) / 4) as usize],
             0x56C => self.configuration,
+            // POWER of nRF51's peripherals.
+            0xFFC if self.kind == Kind::Plain => 1,
             _ => return None,
         })
     }
@@ -383,6 +399,8 @@ impl DeviceModel for NrfUarte {
             0x544 => self.buffers[1][0] = value,
             0x548 => self.buffers[1][1] = value & self.counts(),
             0x56C => self.configuration = value & self.configurable(),
+            // Switching it off would reset it.
+            0xFFC if self.kind == Kind::Plain => env.effects.without_model = value & 1 == 0,
             _ => return None,
         }
         Some(())

@@ -1,7 +1,7 @@
 //! The constraints on a soc file's clock tree, and on the wait states that follow from its registers.
 
 use super::{Checked, KeyStep, refuse};
-use crate::soc::clock_tree::{ClockFactor, ClockNode, ClockOperand, ClockTree};
+use crate::soc::clock_tree::{ClockCondition, ClockFactor, ClockNode, ClockOperand, ClockTree};
 use crate::soc::{CoreKind, Memory, Peripheral, PeripheralKind, PeripheralRegister, Soc};
 
 /// The number of bits after the binary point of any chip's divider is below this.
@@ -21,9 +21,24 @@ fn path(at: usize, key: &'static str) -> [KeyStep; 4] {
 }
 
 impl Soc {
-    /// Completes the fields of the clock tree, and of factors of wait states, with the addresses of their
-    /// registers.
+    /// Completes the fields of the clock tree, of factors of wait states and of what enables peripherals with the
+    /// addresses of their registers.
     pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
+        for at in 0..self.peripherals.len() {
+            let Some(ClockCondition { field, .. }) = &self.peripherals[at].enabled_by else {
+                continue;
+            };
+            let Some(address) = address_of(&self.peripherals, &field.peripheral, &field.register)
+            else {
+                let [list, key] = ["peripheral", "enabled_by"].map(KeyStep::Key);
+                let name = &self.peripherals[at].name;
+                let message = format!("peripheral {name}: {field} {NO_REGISTER}");
+                return refuse(&[list, KeyStep::Index(at), key], message);
+            };
+            if let Some(ClockCondition { field, .. }) = &mut self.peripherals[at].enabled_by {
+                field.address = address;
+            }
+        }
         for (at, memory) in self.memories.iter_mut().enumerate() {
             let name = memory.name.clone();
             for field in memory.wait_states_by.iter_mut().filter_map(ClockFactor::field_mut) {

@@ -142,8 +142,8 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
         }
         Ending::Reset => Some("firmware often resets after a panic: see the output above"),
         Ending::Asleep => Some(
-            "let the program exit through semihosting SYS_EXIT, enable an interrupt that wakes it, or drive a pin \
-             whose interrupt is enabled (--pin)",
+            "let the program exit through semihosting SYS_EXIT, enable an interrupt that wakes it, or give what it \
+             waits for: the level of a pin whose interrupt is enabled (--pin), bytes for a UART (--uart-in)",
         ),
         _ => Some(
             "raise --max-cycles; for a program that never exits, use --until-output TEXT or \

@@ -1,7 +1,7 @@
 //! The last phase of the command: prints the results and returns the exit code.
 
 use rtmark_model::visible;
-use rtmark_observe::missing_debug_info;
+use rtmark_observe::{missing_debug_info, uncleared};
 use rtmark_runner::Ending;
 use rtmark_sim::{ImageFormat, Machine, Register, SendFault};
 use rtmark_units::Nanoseconds;
@@ -192,6 +192,9 @@ impl Arguments {
         let of_pins = polled_pins(&executed.session.machine);
         let of_uarts = executed.session.machine.send_faults().map(describe_unsent);
         let notes = executed.notes.iter().cloned().chain(of_stack).chain(of_pins).chain(of_uarts);
+        let notes = notes.chain(not_enabled(&executed.session.machine));
+        let session = &executed.session;
+        let notes = notes.chain(uncleared(&session.machine, session.image(), &source.bytes));
         notes.chain(of_clock).chain(of_core).collect()
     }
 
@@ -216,6 +219,18 @@ impl Arguments {
             say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));
         }
     }
+}
+
+/// Says which peripherals would not have responded on a chip.
+fn not_enabled(machine: &Machine) -> Option<String> {
+    let reached = machine.not_enabled();
+    let reached: Vec<_> = reached.map(|(name, by)| format!("{name} ({by})")).collect();
+    (!reached.is_empty()).then(|| {
+        format!(
+            "used before they were enabled, so that a chip's would not have responded: {}",
+            reached.join(", ")
+        )
+    })
 }
 
 /// Says what a chip would have made of bytes that the program has written to a UART.

@@ -144,3 +144,57 @@ fn what_has_no_model_is_told_when_it_starts() {
         }
     }
 }
+
+/// Data sheets and device files of the vendors.
+#[test]
+fn registers_that_programs_change_bit_by_bit_have_their_reset_values() {
+    for (mut chip, values) in [
+        // OPTCR, AHB1LPENR.
+        (machine!("stm32f405"), &[(0x4002_3C14, 0x0FFF_AAED), (0x4002_3850, 0x7E67_91FF)][..]),
+        // AHBENR, OBR, RLR.
+        (
+            machine!("stm32f103"),
+            &[(0x4002_1014, 0x14), (0x4002_201C, 0x03FF_FFFC), (0x4000_3008, 0xFFF)],
+        ),
+        // OPTR, APB1ENR1.
+        (machine!("stm32g431"), &[(0x4002_2020, 0xFFEF_F8AA), (0x4002_1058, 0x400)]),
+        // DC1, RCGC0.
+        (machine!("lm3s6965"), &[(0x400F_E010, 0x0011_33FF), (0x400F_E100, 0x40)]),
+        // The frequency of SPI and TWI, and a pin.
+        (machine!("nrf52840"), &[(0x4000_3524, 0x0400_0000), (0x4000_3508, 0xFFFF_FFFF)]),
+        // The control of the flash's clock pin.
+        (machine!("rp2040"), &[(0x4001_8004, 0x1F), (0x4006_0000, 0xAA0)]),
+    ] {
+        for (address, value) in values {
+            assert_eq!(chip.read(*address), *value, "{} {address:#x}", chip.0.soc().name);
+        }
+    }
+}
+
+/// What does not respond reads as zero, and zeros change nothing there.
+#[test]
+fn peripherals_that_are_used_before_they_are_enabled_are_told_of() {
+    let told = |machine: &Machine| -> Vec<String> {
+        machine.not_enabled().map(|(name, by)| format!("{name}: {by}")).collect()
+    };
+    // RCC_APB1ENR; USART2 and its CR1 (RM0090).
+    let (enable, control) = (0x4002_3840, 0x4000_440C);
+    let mut f405 = machine!("stm32f405");
+    f405.write(control, 0);
+    assert_eq!(f405.read(control), 0);
+    assert!(told(&f405.0).is_empty());
+    f405.write(control, 1 << 13);
+    f405.write(enable, 1 << 17);
+    f405.write(control, 0);
+    assert_eq!(told(&f405.0), ["USART2: RCC.APB1ENR[17] = 0x1"]);
+    let mut f405 = machine!("stm32f405");
+    f405.write(enable, 1 << 17);
+    f405.write(control, 1 << 13);
+    f405.write(enable, 0);
+    f405.write(control, 0);
+    assert!(told(&f405.0).is_empty());
+    // RESETS.RESET, and UART0's UARTCR, which does not read as zero after reset (RP2040 datasheet).
+    let mut pico = machine!("rp2040");
+    assert_eq!(pico.read(0x4003_4030), 0x300);
+    assert_eq!(told(&pico.0), ["UART0: RESETS.RESET[22] = 0x0"]);
+}

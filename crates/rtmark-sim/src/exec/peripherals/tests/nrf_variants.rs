@@ -80,3 +80,18 @@ fn factory_data_name_the_revision_and_watchdogs_rest() {
         assert_eq!(shows(&mut nrf), [1, 1, u32::MAX, 1]);
     }
 }
+
+/// nRF52840 PS, 6.19.4: VALRDY tells of a number once the generator has been started.
+#[test]
+fn random_numbers_come_once_the_generator_has_been_started() {
+    for mut nrf in [machine!("nrf51822"), machine!("nrf52832"), machine!("nrf52840")] {
+        let ready = 0x4000_D100;
+        assert_eq!(nrf.read(ready), 0);
+        nrf.write(0x4000_D000, 1);
+        assert_eq!(nrf.read(ready), 1);
+        nrf.write(ready, 0);
+        assert_eq!(nrf.read(ready), 1, "the next one");
+        nrf.write(0x4000_D004, 1);
+        assert_eq!(nrf.read(ready), 0);
+    }
+}

@@ -60,6 +60,24 @@ fn bytes_that_a_chip_would_not_send_are_told_of() {
     }
 }
 
+/// nRF51 Series Reference Manual, UART: STARTTX begins a transmission, after which bytes are written, each after TXDRDY.
+#[test]
+fn an_nrf_uart_sends_what_is_written_after_its_task() {
+    let mut nrf = machine!("nrf51822");
+    let (start, stop, enable, data) = (0x4000_2008, 0x4000_200C, 0x4000_2500, 0x4000_251C);
+    nrf.write(data, b'a'.into());
+    nrf.write(start, 1);
+    nrf.write(data, b'b'.into());
+    nrf.write(enable, 4);
+    nrf.write(data, b'c'.into());
+    nrf.write(data, b'd'.into());
+    nrf.write(stop, 1);
+    nrf.write(data, b'e'.into());
+    assert_eq!(nrf.0.take_console(), b"cd");
+    let faults: Vec<_> = nrf.0.send_faults().collect();
+    assert_eq!(faults, [("UART0", SendFault::Off, 3), ("UART0", SendFault::Full, 1)]);
+}
+
 #[test]
 fn lpuarts_count_a_bit_in_fractions_of_their_clock() {
     let mut h743 = machine!("stm32h743");
@@ -175,6 +193,7 @@ fn the_nrf51_uart_has_no_dma() {
     assert_eq!(missed, [uart + 0x544, uart + 0x548]);
     nrf.write(uart + 0x524, 0x1000_0000);
     nrf.write(uart + 0x500, 4);
+    nrf.write(uart + 0x8, 1);
     nrf.until(10_000);
     nrf.write(uart + 0x51C, b'z'.into());
     // One frame at 1 Mbaud and 16 MHz.
