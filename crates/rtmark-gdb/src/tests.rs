@@ -1,6 +1,7 @@
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use rtmark_sim::{Observer, Register, Soc};
 
@@ -140,6 +141,7 @@ fn session_of(machine: Machine, ask: impl FnOnce(&mut Debugger)) -> (Machine, Se
         (machine, end, waiting.1)
     });
     let connection = TcpStream::connect(address.recv().expect("an address")).expect("it listens");
+    connection.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
     ask(&mut Debugger(connection));
     server.join().expect("no panic")
 }
