@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use rtmark_sim::{Cycles, Instructions, Machine, Observer, Register, Stop, UnmappedAddress};
 
-use crate::stops::Stops;
+use crate::stops::{Stops, Watchpoint};
 
 /// The number of copies kept; beyond that, every second one of the older half is dropped.
 const MAX_COPIES: usize = 64;
@@ -121,12 +121,11 @@ struct LastHit<'a> {
     hit: Option<(u64, Hit)>,
 }
 
-/// Why a search stopped.
+/// Where a program is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
     Breakpoint,
-    /// The watched address.
-    Watch(u32),
+    Watch(Watchpoint),
 }
 
 impl Observer for LastHit<'_> {
@@ -139,7 +138,7 @@ impl Observer for LastHit<'_> {
             self.hit = Some((count, Hit::Breakpoint));
         }
         if let Some(watch) = self.stops.watched(machine) {
-            self.hit = Some((count, Hit::Watch(watch.address)));
+            self.hit = Some((count, Hit::Watch(watch)));
         }
         ControlFlow::Continue(())
     }
@@ -260,3 +259,6 @@ impl History {
         (None, beginning.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

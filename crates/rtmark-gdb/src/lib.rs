@@ -127,7 +127,7 @@ fn run_session(
         let ended =
             GdbStub::new(Wire::new(connection.try_clone()?)).run_blocking::<Loop<'_>>(debugged);
         match ended {
-            Err(error) if !error.is_connection_error() && !error.is_target_error() => {
+            Err(error) if !error.is_connection_error() => {
                 connection.write_all(NOT_UNDERSTOOD)?;
             }
             Ok(DisconnectReason::Kill) => {

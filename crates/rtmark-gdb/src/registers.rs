@@ -21,28 +21,25 @@ impl Arch for Core {
 
 /// The registers in the description's order; doubles are two words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Values {
-    pub words: Vec<u32>,
-    /// The position of the program counter.
-    pub pc: usize,
-}
+pub struct Values(pub Vec<u32>);
 
 impl Registers for Values {
     type ProgramCounter = u32;
 
+    /// Nobody asks for it.
     fn pc(&self) -> u32 {
-        self.words.get(self.pc).copied().unwrap_or_default()
+        0
     }
 
     fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
-        for byte in self.words.iter().flat_map(|word| word.to_le_bytes()) {
+        for byte in self.0.iter().flat_map(|word| word.to_le_bytes()) {
             write_byte(Some(byte));
         }
     }
 
     fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
         let (words, rest) = bytes.as_chunks::<4>();
-        self.words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        self.0 = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
         if rest.is_empty() { Ok(()) } else { Err(()) }
     }
 }

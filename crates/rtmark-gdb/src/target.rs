@@ -61,6 +61,17 @@ pub struct DebugTarget<'a> {
     printed: Moment,
 }
 
+impl From<Hit> for TargetStopReason {
+    fn from(hit: Hit) -> Self {
+        match hit {
+            Hit::Breakpoint => Self::SwBreak(()),
+            Hit::Watch(Watchpoint { kind, address: addr, .. }) => {
+                Self::Watch { tid: (), kind, addr }
+            }
+        }
+    }
+}
+
 /// Looks for stops while a program runs forwards.
 struct StopFinder<'a> {
     stops: &'a Stops,
@@ -81,10 +92,9 @@ impl Observer for StopFinder<'_> {
         if count > self.first {
             // GDB steps over the access itself, as on Arm chips.
             if let Some(watch) = self.stops.watched(machine) {
-                let (kind, addr) = (watch.kind, watch.address);
-                self.reason = Some(TargetStopReason::Watch { tid: (), kind, addr });
+                self.reason = Some(Hit::Watch(watch).into());
             } else if self.stops.is_breakpoint(machine.register(Register::Pc)) {
-                self.reason = Some(TargetStopReason::SwBreak(()));
+                self.reason = Some(Hit::Breakpoint.into());
             } else if self.is_step {
                 self.reason = Some(TargetStopReason::DoneStep);
             }
@@ -118,6 +128,7 @@ impl<'a> DebugTarget<'a> {
 
     /// Performs a part of the last request; returns the reason once it is done.
     pub fn advance(&mut self) -> Option<TargetStopReason> {
+        self.stop = None;
         let reason = match self.mode {
             Mode::Continue => self.run_forward(false),
             Mode::Step => self.run_forward(true),
@@ -134,13 +145,7 @@ impl<'a> DebugTarget<'a> {
             Mode::ReverseContinue => {
                 let (hit, machine) = self.history.last_stop_before(&self.machine, &self.stops);
                 self.machine = machine;
-                Some(match hit {
-                    Some(Hit::Breakpoint) => TargetStopReason::SwBreak(()),
-                    Some(Hit::Watch(addr)) => {
-                        TargetStopReason::Watch { tid: (), kind: WatchKind::ReadWrite, addr }
-                    }
-                    None => BEGINNING,
-                })
+                Some(hit.map_or(BEGINNING, TargetStopReason::from))
             }
         };
         let console = self.machine.take_console();
@@ -171,7 +176,6 @@ impl<'a> DebugTarget<'a> {
     }
 
     fn run_forward(&mut self, is_step: bool) -> Option<TargetStopReason> {
-        self.stop = None;
         let now = self.machine.cycles();
         let pause = self.next_pause();
         // Of several instructions in one cycle, only an observer can tell which one is next.
@@ -223,7 +227,7 @@ impl<'a> DebugTarget<'a> {
                 None
             }
             Stop::Breakpoint(address) if self.stops.is_breakpoint(address) => {
-                Some(TargetStopReason::SwBreak(()))
+                Some(Hit::Breakpoint.into())
             }
             stop => {
                 let reason = match &stop {
@@ -288,19 +292,17 @@ impl Target for DebugTarget<'_> {
 impl SingleThreadBase for DebugTarget<'_> {
     fn read_registers(&mut self, values: &mut Values) -> TargetResult<(), Self> {
         let machine = &self.machine;
-        let all = registers::all(machine);
-        values.pc = all.iter().position(|r| *r == Register::Pc).unwrap_or_default();
-        values.words = all.iter().map(|r| machine.register(*r)).collect();
+        values.0 = registers::all(machine).into_iter().map(|r| machine.register(r)).collect();
         Ok(())
     }
 
     fn write_registers(&mut self, values: &Values) -> TargetResult<(), Self> {
         let all = registers::all(&self.machine);
-        if all.len() != values.words.len() {
+        if all.len() != values.0.len() {
             return Err(TargetError::NonFatal);
         }
         // Stack pointers have several names, so only changes are written.
-        let all = all.into_iter().zip(values.words.iter().copied());
+        let all = all.into_iter().zip(values.0.iter().copied());
         let changed: Vec<_> =
             all.filter(|(register, value)| self.machine.register(*register) != *value).collect();
         if changed.is_empty() { Ok(()) } else { self.change(Change::Registers(changed)) }
@@ -406,7 +408,10 @@ impl HwWatchpoint for DebugTarget<'_> {
         length: u32,
         kind: WatchKind,
     ) -> TargetResult<bool, Self> {
-        self.stops.watchpoints.push(Watchpoint { address, length, kind });
+        let watch = Watchpoint { address, length, kind };
+        if length > 0 && !self.stops.watchpoints.contains(&watch) {
+            self.stops.watchpoints.push(watch);
+        }
         Ok(length > 0)
     }
 

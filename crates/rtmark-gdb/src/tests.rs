@@ -1,11 +1,15 @@
 use std::io::Read as _;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use rtmark_sim::{Observer, Register, Soc};
 
 use super::*;
+
+mod features;
+mod protocol;
 
 const SOC: &str = r#"
     name = "bench"
@@ -51,20 +55,24 @@ fn machine(soc: &str, program: &[u32]) -> Machine {
     machine
 }
 
-/// Passes the address on, and keeps what is printed.
-struct Waiting(Sender<SocketAddr>, Vec<u8>);
+/// What is heard of a session: the address is passed on, the rest kept.
+struct Heard {
+    address: Sender<SocketAddr>,
+    printed: Vec<u8>,
+    lost: Option<String>,
+}
 
-impl SessionObserver for Waiting {
+impl SessionObserver for Heard {
     fn printed(&mut self, mut bytes: Vec<u8>) {
-        self.1.append(&mut bytes);
+        self.printed.append(&mut bytes);
     }
 
     fn listening(&mut self, address: SocketAddr) {
-        self.0.send(address).expect("somebody waits");
+        self.address.send(address).expect("somebody waits");
     }
 
     fn connection_lost(&mut self, reason: &str) {
-        panic!("{reason}");
+        self.lost = Some(reason.to_owned());
     }
 }
 
@@ -73,8 +81,16 @@ struct Debugger(TcpStream);
 impl Debugger {
     /// Sends a packet and returns the answer.
     fn send_packet(&mut self, data: &str) -> String {
+        self.send(data);
+        self.answer()
+    }
+
+    fn send(&mut self, data: &str) {
         let sum = data.bytes().fold(0_u8, u8::wrapping_add);
         self.0.write_all(format!("${data}#{sum:02x}").as_bytes()).expect("connected");
+    }
+
+    fn answer(&mut self) -> String {
         let mut answer = String::new();
         while answer.len() < 3 || answer.as_bytes()[answer.len() - 3] != b'#' {
             let mut byte = [0];
@@ -84,6 +100,21 @@ impl Debugger {
             }
         }
         expanded(&answer[1..answer.len() - 3])
+    }
+
+    /// Returns what a command of `monitor` prints.
+    fn monitor(&mut self, command: &str) -> String {
+        let hex = command.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+        let mut answer = self.send_packet(&format!("qRcmd,{hex}"));
+        let mut text = Vec::new();
+        while let Some(hex) = answer.strip_prefix('O').filter(|hex| *hex != "K") {
+            let (pairs, _) = hex.as_bytes().as_chunks::<2>();
+            let byte = |pair: &[u8; 2]| u8::from_str_radix(&String::from_utf8_lossy(pair), 16);
+            text.extend(pairs.iter().map(|pair| byte(pair).expect("hexadecimal")));
+            answer = self.answer();
+        }
+        assert_eq!(answer, "OK");
+        String::from_utf8(text).expect("text")
     }
 
     /// Returns R0 and the program counter.
@@ -103,6 +134,14 @@ impl Debugger {
         let text = format!("{:08x}", value.swap_bytes());
         registers.replace_range(8 * number..8 * number + 8, &text);
         assert_eq!(self.send_packet(&format!("G{registers}")), "OK");
+    }
+
+    /// Goes on with `c` or `bc`, from breakpoint to breakpoint.
+    fn goes(&mut self, to: &str, addresses: &[u32]) {
+        for address in addresses {
+            assert!(self.send_packet(to).starts_with("T05"));
+            assert_eq!(self.register(15), *address);
+        }
     }
 
     /// Steps forwards or backwards, with `s` or `bs`.
@@ -130,20 +169,32 @@ fn expanded(answer: &str) -> String {
     whole
 }
 
-/// Runs a session with a debugger's requests on a machine, and returns how it ended and what was
-/// printed.
+/// Runs a session with a debugger's requests on a machine, and returns how it ended and what was heard.
+fn conversation(
+    machine: Machine,
+    limit: &(dyn Fn(&Machine) -> Cycles + Sync),
+    ask: impl FnOnce(&mut Debugger),
+) -> (Machine, SessionEnd, Heard) {
+    let (address, told) = channel();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(move || {
+            let mut heard = Heard { address, printed: Vec::new(), lost: None };
+            let served = serve("127.0.0.1:0", machine, limit, &mut heard);
+            let (machine, end) = served.expect("it listens");
+            (machine, end, heard)
+        });
+        let connection = TcpStream::connect(told.recv().expect("an address")).expect("it listens");
+        connection.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+        ask(&mut Debugger(connection));
+        server.join().expect("no panic")
+    })
+}
+
+/// Runs a session up to a limit, and returns how it ended and what was printed.
 fn session_of(machine: Machine, ask: impl FnOnce(&mut Debugger)) -> (Machine, SessionEnd, Vec<u8>) {
-    let (send, address) = channel();
-    let server = std::thread::spawn(move || {
-        let mut waiting = Waiting(send, Vec::new());
-        let served = serve("127.0.0.1:0", machine, &|_| Cycles(12_000_000), &mut waiting);
-        let (machine, end) = served.expect("it listens");
-        (machine, end, waiting.1)
-    });
-    let connection = TcpStream::connect(address.recv().expect("an address")).expect("it listens");
-    connection.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
-    ask(&mut Debugger(connection));
-    server.join().expect("no panic")
+    let (machine, end, heard) = conversation(machine, &|_| Cycles(12_000_000), ask);
+    assert_eq!(heard.lost, None);
+    (machine, end, heard.printed)
 }
 
 /// Runs a session on the program that counts.
@@ -365,6 +416,45 @@ fn keep_many_changes(machine: Machine) {
         assert_eq!(debugger.send_packet("D"), "OK");
     });
     assert_eq!(ended, SessionEnd::Detached);
+}
+
+/// Sleeps until SysTick's handler, which is empty: wfi; adds r0, #1; b back. The handler's bx lr is at 0x10.
+const SLEEPING: [u32; 16] =
+    [0x2000_0400, 9, 0x3001_BF30, 0xBF00_E7FC, 0xBF00_4770, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11];
+
+/// Restarting SysTick's count changes when the core wakes. No copy of that moment is left when it is gone through
+/// again.
+#[test]
+fn a_change_while_the_core_sleeps_is_made_again_at_its_moment() {
+    let asked = AtomicUsize::new(0);
+    let limit = |_: &Machine| Cycles([1_000, 1_000, 1_000_000][asked.fetch_add(1, Relaxed).min(2)]);
+    let (.., heard) = conversation(machine(SOC, &SLEEPING), &limit, |debugger| {
+        for write in ["Me000e014,4:dc050000", "Me000e018,4:00000000", "Me000e010,4:07000000"] {
+            assert_eq!(debugger.send_packet(write), "OK");
+        }
+        assert_eq!(debugger.send_packet("c"), "S18");
+        assert_eq!(debugger.monitor("cycles"), "1000\n");
+        assert_eq!(debugger.send_packet("Me000e018,4:00000000"), "OK");
+        let mut cycles = Vec::new();
+        for number in 0..80 {
+            debugger.steps("s", 1);
+            cycles.push(debugger.monitor("cycles"));
+            assert_eq!(debugger.send_packet(&format!("M20000010,4:000000{number:02x}")), "OK");
+        }
+        assert!(cycles[0].trim().parse().is_ok_and(|woken: u64| woken > 2_500), "{cycles:?}");
+        for before in cycles.iter().rev().skip(1) {
+            debugger.steps("bs", 1);
+            assert_eq!(debugger.monitor("cycles"), *before);
+        }
+        debugger.steps("bs", 1);
+        assert_eq!(debugger.register(15), 8);
+        for again in &cycles {
+            debugger.steps("s", 1);
+            assert_eq!(debugger.monitor("cycles"), *again);
+        }
+        assert_eq!(debugger.send_packet("D"), "OK");
+    });
+    assert_eq!(heard.lost, None);
 }
 
 #[test]
