@@ -19,6 +19,8 @@ mod manifest;
 pub mod probes;
 mod select;
 mod target;
+#[cfg(test)]
+mod tiny_elf;
 mod tools;
 mod tree;
 mod variant;

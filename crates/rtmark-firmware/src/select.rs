@@ -188,22 +188,4 @@ fn with_word(elf: &[u8], address: u64, word: u32) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn index_and_point_share_a_word() {
-        assert_eq!(select_word(3, 0), Some(3));
-        assert_eq!(select_word(3, 64), Some(0x40_0003));
-        assert_eq!(select_word(0x1_0000, 0), None);
-        assert_eq!(select_word(0, 0x1_0000), None);
-    }
-
-    #[test]
-    fn files_that_are_not_images_are_left_unchanged() {
-        assert_eq!(select_in_elf(b"", 1), None);
-        assert_eq!(select_in_elf(b"\x7fELF\x01\x01\x01", 1), None);
-        let own = std::fs::read(std::env::current_exe().expect("a path")).expect("readable");
-        assert_eq!(select_in_elf(&own, 1), None);
-    }
-}
+mod tests;

@@ -3,6 +3,8 @@ use proptest::prelude::*;
 use super::program::{Symbol, Symbols, branch};
 use super::*;
 
+mod files;
+
 /// A function and a variable, elsewhere by this much.
 fn symbols(by: u32) -> Symbols {
     let symbol =
