@@ -226,8 +226,8 @@ fn reverse_steps_undo_steps() {
 /// To detach is to continue: in the past, the known future comes first, with what was changed there.
 #[test]
 fn a_program_left_in_the_past_meets_the_changes_ahead() {
-    let debugged = |backwards: usize| {
-        let (mut machine, ended) = session(|debugger| {
+    let debugged = |machine: &Machine, backwards: usize| {
+        let (mut machine, ended, _) = session_of(machine.clone(), |debugger| {
             debugger.steps("s", 6);
             assert_eq!(debugger.send_packet("M20000010,4:01020304"), "OK");
             debugger.set_register(0, 100);
@@ -242,22 +242,47 @@ fn a_program_left_in_the_past_meets_the_changes_ahead() {
         let r0 = machine.register(Register::R(0));
         (machine.instructions(), machine.cycles(), r0, machine.peek(0x2000_0010, 4))
     };
-    let present = debugged(0);
-    assert!(present.2 > 200 && present.3 == [1, 2, 3, 4], "{present:?}");
-    for backwards in [1, 2, 5, 8] {
-        assert_eq!(debugged(backwards), present, "{backwards} steps back");
+    for machine in [machine(SOC, &PROGRAM), machine(DUAL_ISSUE, &ADDING)] {
+        let present = debugged(&machine, 0);
+        assert!(present.2 > 200 && present.3 == [1, 2, 3, 4], "{present:?}");
+        for backwards in 1..=8 {
+            assert_eq!(debugged(&machine, backwards), present, "{backwards} steps back");
+        }
+    }
+}
+
+/// What ended the known future ends it again, unless the debugger led the program beyond it.
+#[test]
+fn a_program_left_in_the_past_ends_where_it_ended() {
+    // movs r0, #1; movs r0, #2; an undefined instruction; b to itself.
+    let faulting = machine(SOC, &[0x2000_0400, 9, 0x2002_2001, 0xE7FE_DE00]);
+    for goes_beyond in [false, true] {
+        let (machine, ended, _) = session_of(faulting.clone(), |debugger| {
+            assert_eq!(debugger.send_packet("c"), "S0b");
+            if goes_beyond {
+                debugger.set_register(15, 0xE);
+                debugger.steps("s", 1);
+            }
+            debugger.steps("bs", 2);
+            assert_eq!(debugger.send_packet("D"), "OK");
+        });
+        assert_eq!(ended == SessionEnd::Detached, goes_beyond, "{ended:?}");
+        assert_eq!(matches!(ended, SessionEnd::Stopped(Stop::Fault(_))), !goes_beyond);
+        let at = if goes_beyond { 0xE } else { 0xC };
+        assert_eq!((machine.register(Register::R(0)), machine.register(Register::Pc)), (2, at));
     }
 }
 
 #[test]
 fn a_program_left_in_the_past_prints_nothing_twice() {
-    let (mut machine, _, mut printed) = session_of(machine(SOC, &PRINTING), |debugger| {
+    let (mut machine, ended, mut printed) = session_of(machine(SOC, &PRINTING), |debugger| {
         assert_eq!(debugger.send_packet(&format!("Z0,{PRINTS},2")), "OK");
         for to in ["c", "c", "c", "c", "bc", "bc"] {
             assert!(debugger.send_packet(to).starts_with("T05"));
         }
         assert_eq!(debugger.send_packet("D"), "OK");
     });
+    assert_eq!(ended, SessionEnd::Detached);
     machine.run(Cycles(500));
     printed.extend(machine.take_console());
     assert!(printed.len() > 10, "{printed:?}");

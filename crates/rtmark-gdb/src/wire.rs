@@ -50,16 +50,8 @@ impl Connection for Wire {
         Connection::write(&mut self.stream, byte)
     }
 
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        Connection::write_all(&mut self.stream, bytes)
-    }
-
     fn flush(&mut self) -> io::Result<()> {
         Connection::flush(&mut self.stream)
-    }
-
-    fn on_session_start(&mut self) -> io::Result<()> {
-        self.stream.on_session_start()
     }
 }
 

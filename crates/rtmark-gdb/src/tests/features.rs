@@ -83,6 +83,13 @@ fn descriptions_have_gdbs_features_and_order_the_values() {
                 let mut count = 0;
                 for register in feature.split("<reg ").skip(1) {
                     let name = attribute(register, "name");
+                    // GDB shows pointers with what they point to.
+                    let kind = match name {
+                        "sp" => Some("data_ptr"),
+                        "pc" => Some("code_ptr"),
+                        _ => None,
+                    };
+                    assert!(kind.is_none_or(|kind| attribute(register, "type") == kind), "{xml}");
                     let words = match name.strip_prefix('d').map(str::parse::<u8>) {
                         Some(Ok(double)) => {
                             [2 * double, 2 * double + 1].map(|s| format!("s{s}")).to_vec()

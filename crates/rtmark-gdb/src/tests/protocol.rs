@@ -84,16 +84,25 @@ fn a_running_program_can_be_interrupted_and_goes_on() {
     assert_eq!(end, SessionEnd::Detached);
 }
 
-/// A program that makes its clock faster has a later limit, which is asked for when the first one is reached.
+/// A program that makes its clock faster has a later limit, which is asked for whenever the limit is reached.
 #[test]
 fn a_later_limit_moves_the_end_of_the_run() {
-    let later = |machine: &Machine| Cycles(if machine.cycles().0 < 1_000 { 1_000 } else { 9_000 });
+    let asked = AtomicUsize::new(0);
+    let later = |machine: &Machine| {
+        asked.fetch_add(1, Relaxed);
+        Cycles(if machine.cycles().0 < 1_000 { 1_000 } else { 9_000 })
+    };
     let (machine, end, _) = conversation(machine(SOC, &PROGRAM), &later, |debugger| {
+        debugger.steps("s", 2);
+        assert_eq!(debugger.send_packet("Z0,8,2"), "OK");
+        assert!(debugger.send_packet("c").starts_with("T05"));
+        assert_eq!(debugger.send_packet("z0,8,2"), "OK");
+        assert_eq!(asked.load(Relaxed), 1);
         assert_eq!(debugger.send_packet("c"), "S18");
         assert_eq!(debugger.send_packet("D"), "OK");
     });
     assert!((9_000..9_010).contains(&machine.cycles().0), "{:?}", machine.cycles());
-    assert_eq!(end, SessionEnd::Detached);
+    assert_eq!((end, asked.load(Relaxed)), (SessionEnd::Detached, 3));
 }
 
 #[test]
