@@ -63,3 +63,6 @@ impl Cache {
         (crate::sha256(&elf) == sha256).then_some(elf)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -450,4 +450,44 @@ reason = "It never sleeps there."
         let with = refusal("\nscenario = \"queue.*\"", with);
         assert!(with.contains("`queue.*` is not applicable with tick_hz 5"), "{with}");
     }
+
+    /// Levels are the upper bits of a priority's byte (DDI 0403, B1.5.4).
+    #[test]
+    fn interrupt_levels_are_upper_bits_of_priorities() {
+        let stm32f405 = include_str!("../../../socs/stm32f405.toml");
+        let socs = [
+            (include_str!("../../../socs/stm32c031.toml"), 2, 0x80),
+            (stm32f405, 4, 0x20),
+            (include_str!("../../../socs/zynqmp-r5.toml"), 5, 0x10),
+        ];
+        let cores = "cores = [\"cortex-m0plus\", \"cortex-m4f\", \"cortex-r5\"]\n\
+                     interrupt_level = { cortex-m0plus = 2, cortex-m4f = 2, cortex-r5 = 2 }";
+        let manifest = GOOD.replace("cores = [\"cortex-m0plus\"]", cores);
+        let manifest = Manifest::from_toml(&manifest).expect("good");
+        for (text, bits, priority) in socs {
+            let soc = Soc::from_toml(text).expect("good");
+            assert_eq!(soc.priority_bits, bits);
+            assert_eq!(manifest.most_urgent_caller(&soc), priority, "{}", soc.name);
+        }
+        // Frameworks for Cortex-M use four bits at most.
+        let mut soc = Soc::from_toml(stm32f405).expect("good");
+        soc.priority_bits = 8;
+        assert_eq!(manifest.most_urgent_caller(&soc), 0x20);
+        // A kernel that masks everything, on cores where smaller or greater values are more urgent.
+        let plain = Manifest::from_toml(GOOD).expect("good");
+        let most_urgent =
+            |text: &str| plain.most_urgent_caller(&Soc::from_toml(text).expect("good"));
+        assert_eq!(most_urgent(stm32f405), 0);
+        assert_eq!(most_urgent(include_str!("../../../socs/generic-hazard3.toml")), 0xF0);
+    }
+
+    #[test]
+    fn an_image_is_not_built_for_less_ram_than_it_needs() {
+        let text = GOOD.replace("[settings]", "[least_ram]\nqueue = 4096\n[settings]");
+        let manifest = Manifest::from_toml(&text).expect("good");
+        let shortage = "K's image needs 4096 bytes of RAM; this soc has 4095.";
+        assert_eq!(manifest.ram_shortage("queue", 4095).as_deref(), Some(shortage));
+        assert_eq!(manifest.ram_shortage("queue", 4096), None);
+        assert_eq!(manifest.ram_shortage("thread", 1), None);
+    }
 }

@@ -269,19 +269,86 @@ fn timer(soc: &Soc) -> Option<Timer> {
 mod tests {
     use super::*;
 
+    fn soc(core: &str, vectors: &str, flash: &str) -> Soc {
+        let bits = if core.starts_with("cortex-m0") { 2 } else { 4 };
+        let text = format!(
+            "name = 'x'\ndescription = 'X'\ncore = '{core}'\nclock_hz = 1000\n\
+             interrupts = 8\npriority_bits = {bits}\n{vectors}sources = []\n\
+             [[memory]]\nname = '{flash}'\nkind = 'flash'\nbase = 0x1000_0000\nsize = 0x1000\n\
+             [[memory]]\nname = 'CCM'\nkind = 'ram'\nbase = 0x1800_0000\nsize = 0x400\n\
+             [[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x1000\n"
+        );
+        Soc::from_toml(&text).expect("good")
+    }
+
     #[test]
     fn the_image_begins_with_the_vectors() {
-        let soc = |vectors: &str| {
-            let text = format!(
-                "name = 'x'\ndescription = 'X'\ncore = 'cortex-m0plus'\nclock_hz = 1000\n\
-                 interrupts = 8\npriority_bits = 2\n{vectors}sources = []\n\
-                 [[memory]]\nname = 'FLASH'\nkind = 'flash'\nbase = 0x1000_0000\nsize = 0x1000\n\
-                 [[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x1000\n"
-            );
-            Soc::from_toml(&text).expect("good")
+        let flash = |vectors: &str, name: &str| {
+            Target::from(&soc("cortex-m0plus", vectors, name)).flash.map(|f| (f.base, f.size))
         };
-        let flash = |vectors: &str| Target::from(&soc(vectors)).flash.map(|f| (f.base, f.size));
-        assert_eq!(flash("vectors = 0x1000_0000\n"), Some((0x1000_0000, 0x1000)));
-        assert_eq!(flash("vectors = 0x1000_0100\n"), Some((0x1000_0100, 0xF00)));
+        for name in ["FLASH", "ROM"] {
+            let whole = Some((0x1000_0000, 0x1000));
+            assert_eq!(flash("", name), whole);
+            assert_eq!(flash("vectors = 0x1000_0000\n", name), whole);
+            let behind = Some((0x1000_0100, 0xF00));
+            assert_eq!(flash("vectors = 0x1000_0100\n", name), behind);
+            assert_eq!(flash("vectors = 0x1000_0F00\n", name), Some((0x1000_0F00, 0x100)));
+            // Vectors elsewhere say nothing of the flash.
+            assert_eq!(flash("vectors = 0x2000_0000\n", name), whole);
+        }
+    }
+
+    #[test]
+    fn code_is_in_ram_from_its_first_byte_to_its_last() {
+        let target = Target::from(&soc("cortex-m0plus", "", "FLASH"));
+        assert_eq!(target.ram, Some(Region { base: 0x2000_0000, size: 0x1000 }), "by its name");
+        let places = [0x1FFF_FFFF, 0x2000_0000, 0x2000_0FFF, 0x2000_1000, 0x1800_0000, 0];
+        let wanted = ["flash", "ram", "ram", "flash", "flash", "flash"];
+        assert_eq!(places.map(|address| target.code_in(address)), wanted);
+    }
+
+    /// DWT_CYCCNT where there is one (DDI 0403, C1.8), otherwise SysTick (B3.3).
+    #[test]
+    fn clocked_probes_read_the_counter_of_the_core() {
+        let counters = [
+            ("cortex-m0", 0xE000_E018, "x-systick"),
+            ("cortex-m0plus", 0xE000_E018, "x-systick"),
+            ("cortex-m3", 0xE000_1004, "x-cyccnt"),
+            ("cortex-m4f", 0xE000_1004, "x-cyccnt"),
+            ("cortex-m7", 0xE000_1004, "x-cyccnt"),
+        ];
+        for (core, address, folder) in counters {
+            let soc = soc(core, "", "FLASH");
+            let plain = Target::from(&soc);
+            assert_eq!((plain.folder().as_str(), &plain.probes), ("x", &Probes::Addresses));
+            let clocked = plain.clocked(soc.core);
+            let Probes::Clocked(Some(counter)) = &clocked.probes else { panic!("{clocked:?}") };
+            assert_eq!((counter.address, clocked.folder().as_str()), (address, folder), "{core}");
+            // Zero is written to the counter before the register that lets it count.
+            let writes: Vec<u32> = counter.start.iter().map(|(register, _)| *register).collect();
+            assert_eq!(writes.iter().position(|register| *register == address), Some(1), "{core}");
+            assert_eq!(counter.start[1].1, 0, "{core}");
+            let console = Some(Console::default());
+            let printing = Target { console, probes: Probes::Clocked(None), ..clocked };
+            assert_eq!(printing.folder(), "x-clocked-uart");
+        }
+    }
+
+    #[test]
+    fn only_the_images_asked_for_are_built() {
+        let text = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+                    language = 'C'\nbuild = 'make'\nimages = ['thread', 'queue']\ncores = []\n";
+        let kernel = Manifest::from_toml(text).expect("good");
+        let target = Target::from(&soc("cortex-m3", "", "FLASH"));
+        assert_eq!(target.only(&kernel, |image| image == "thread").without, ["queue"]);
+    }
+
+    /// RP2350's datasheet, 3.1.11: MTIME at 0x1b0 of SIO, MTIMECMP at 0x1b8.
+    #[test]
+    fn a_risc_v_core_may_have_its_timer_elsewhere() {
+        let mtime = |text: &str| Target::from(&Soc::from_toml(text).expect("good")).mtime;
+        let rp2350 = include_str!("../../../socs/rp2350-riscv.toml");
+        assert_eq!(mtime(rp2350), Some([0xD000_01B0, 0xD000_01B8]));
+        assert_eq!(mtime(include_str!("../../../socs/generic-hazard3.toml")), None);
     }
 }

@@ -216,37 +216,4 @@ fn is_intermediate(object: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(words: &str) -> LinkRecord {
-        let arguments = words.split(' ').map(str::to_owned).collect();
-        LinkRecord {
-            arguments,
-            folder: "/x".into(),
-            linker: "ld".into(),
-            compiler: String::new(),
-            options: String::new(),
-        }
-    }
-
-    #[test]
-    fn all_arguments_except_script_and_output_are_kept() {
-        let script = Path::new("/n/a.1.ld");
-        let rewritten =
-            |words: &str| record(words).rewritten(Some(script), Path::new("/n/a.elf")).join(" ");
-        let wanted = "-EL -L/g -T/n/a.1.ld a.o -o /n/a.elf";
-        assert_eq!(rewritten("-EL -L/g -T /c/firmware.ld a.o -o out/a.elf"), wanted);
-        assert_eq!(rewritten("-EL -L/g -Tlink.x a.o -o out/a.elf"), wanted);
-        assert_eq!(rewritten("-EL -L/g --script=link.x a.o -o out/a.elf"), wanted);
-        let again = record("-Tlink.x -o a").rewritten(None, Path::new("/b"));
-        assert_eq!(again.join(" "), "-Tlink.x -o /b");
-    }
-
-    #[test]
-    fn options_are_one_word_or_two() {
-        let record = record("-L /a -L/b --script=s.ld -T t.ld");
-        assert_eq!(record.values("-L", "--library-path").collect::<Vec<_>>(), ["/a", "/b"]);
-        assert_eq!(record.values("-T", "--script").collect::<Vec<_>>(), ["s.ld", "t.ld"]);
-    }
-}
+mod tests;
