@@ -309,15 +309,15 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use rtmark_model::{Counted, Expected, Overhead};
 
-    const CALIBRATION: &str = "@+ 00000010 00000100 00000020 0000010c\n\
+    pub(crate) const CALIBRATION: &str = "@+ 00000010 00000100 00000020 0000010c\n\
         @  00000011 00000200 00000071 00000210 00000021 00000230\n\
         @  00000012 00000300 00000081 00000310 00000022 00000340\n";
 
-    fn records() -> Vec<Record> {
+    pub(crate) fn records() -> Vec<Record> {
         let record = |name: &str, kind| Record { kind, scenario: name.parse().expect("good") };
         vec![
             record("rtmark.empty", Kind::Begin(0x10)),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     /// With the sum at its end.
-    fn ended(lines: &str, lost: u32) -> String {
+    pub(crate) fn ended(lines: &str, lost: u32) -> String {
         let logged = lines.lines().filter(|line| line.starts_with('@'));
         let words = logged.flat_map(|line| line[2..].split_whitespace());
         let words = words.map(|word| u32::from_str_radix(word, 16).expect("hexadecimal"));

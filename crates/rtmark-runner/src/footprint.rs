@@ -157,3 +157,6 @@ pub fn objects(
     found.sort_by(|a, b| a.object.cmp(&b.object));
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;

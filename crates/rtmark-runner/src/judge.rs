@@ -139,3 +139,6 @@ pub(crate) fn judge(
         ran: Cycles::ZERO,
     })
 }
+
+#[cfg(test)]
+mod tests;

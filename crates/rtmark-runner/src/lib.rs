@@ -39,6 +39,8 @@ mod pair;
 mod placed;
 mod plan;
 mod platform;
+#[cfg(test)]
+mod programs;
 pub mod recording;
 mod run;
 mod run_limit;

@@ -458,34 +458,4 @@ pub(crate) fn verdict(id: &ScenarioId, point: u32, console: &[u8]) -> Result<Ver
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_verdict_counts() {
-        let id = "a.b".parse().expect("good");
-        let of = |console: &str| verdict(&id, 0, console.as_bytes());
-        assert_eq!(of("hello\na.b ok\n"), Ok(Verdict::Ok(BTreeMap::new())));
-        let Ok(Verdict::Ok(facts)) = of("a.b ok primes=10 last=7\n") else {
-            panic!("it is ok");
-        };
-        assert_eq!(facts["primes"], "10");
-        assert_eq!(of("a.b FAILED: 3 items\n").expect_err("failed"), "it says: FAILED: 3 items");
-        assert!(of("a.bc ok\n").expect_err("another").contains("without saying `a.b ok`"));
-        assert!(of("a.b okay\n").is_err());
-        assert!(of("a.b ok x\n").expect_err("no fact").contains("not key=value"));
-        assert!(of("").is_err());
-        assert!(of("a.b n/a: no room\n").is_err(), "only points may be declined");
-    }
-
-    #[test]
-    fn a_point_is_reported_or_declined() {
-        let id = "a.b".parse().expect("good");
-        let of = |console: &str| verdict(&id, 16, console.as_bytes());
-        assert!(matches!(of("a.b ok n=16\n"), Ok(Verdict::Ok(_))));
-        assert!(of("a.b ok n=1\n").expect_err("another").contains("n=16"));
-        assert!(of("a.b ok\n").expect_err("none").contains("n=16"));
-        let declined = of("a.b n/a: no room for 16 tasks\n");
-        assert_eq!(declined, Ok(Verdict::Declined("no room for 16 tasks".into())));
-    }
-}
+mod tests;

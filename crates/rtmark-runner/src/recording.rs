@@ -244,3 +244,6 @@ impl Recorded {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

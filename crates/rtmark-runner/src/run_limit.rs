@@ -55,3 +55,45 @@ impl RunLimit {
         Ok(ending)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::programs::{Program, soc};
+
+    /// At 1 MHz a millisecond is 1000 cycles.
+    #[test]
+    fn a_run_ends_at_its_cycle_or_at_its_time() {
+        let forever = Program { last: vec![0xE7FE], ..Program::default() }.probed();
+        let limits = [
+            (RunLimit::Cycles(Cycles(3_000)), 3_000),
+            (RunLimit::Time(Duration::from_millis(3)), 3_000),
+            (RunLimit::Time(Duration::from_micros(1)), 1),
+        ];
+        for (limit, cycle) in limits {
+            let mut session = Session::new(&soc(), &forever.image).expect("it fits");
+            assert_eq!(limit.cycle(&session), Cycles(cycle));
+            let mut runs = 0;
+            let Ok(ending) = limit.run(&mut session, |session, until| {
+                runs += 1;
+                Ok::<_, Infallible>(session.run(until, |_| {}))
+            });
+            assert!(matches!(ending, Ending::Limit), "{ending:?}");
+            assert!((cycle..cycle + 5).contains(&session.machine.cycles().0), "{limit:?}");
+            assert_eq!(runs, 1);
+        }
+    }
+
+    #[test]
+    fn a_run_that_ends_before_its_limit_is_not_continued() {
+        let program = Program::default().probed();
+        let mut session = Session::new(&soc(), &program.image).expect("it fits");
+        let limit = RunLimit::Time(Duration::from_secs(1));
+        let Ok(ending) = limit
+            .run(&mut session, |session, until| Ok::<_, Infallible>(session.run(until, |_| {})));
+        assert!(matches!(ending, Ending::Exit(status) if status.0 == 0), "{ending:?}");
+        assert_eq!(limit.run(&mut session, |_, _| Err(7)).map(drop), Err(7));
+    }
+}

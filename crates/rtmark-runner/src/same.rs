@@ -139,3 +139,6 @@ fn executed(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
