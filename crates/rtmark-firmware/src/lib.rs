@@ -20,7 +20,7 @@ pub mod probes;
 mod select;
 mod target;
 #[cfg(test)]
-mod tiny_elf;
+mod tests;
 mod tools;
 mod tree;
 mod variant;

@@ -314,6 +314,20 @@ mod tests {
         assert!(error.contains("`speed`"), "{error}");
     }
 
+    /// Exceptions are numbered from 1, the external ones from 16, of which there are at most 496 (DDI 0403, B1.5.2).
+    #[test]
+    fn exceptions_have_the_numbers_of_the_architecture() {
+        for (number, is_one) in
+            [(0, false), (1, true), (15, true), (16, true), (511, true), (512, false)]
+        {
+            for (kind, wanted) in [(3, Kind::BeginAtPend(number)), (4, Kind::EndAtReturn(number))] {
+                let records = parse(&record(kind, number.into(), "a.b"));
+                let found = records.ok().map(|records| records[0].kind);
+                assert_eq!(found, is_one.then_some(wanted), "{number}");
+            }
+        }
+    }
+
     #[test]
     fn errors_are_reported_with_their_offset() {
         let refusal = |bytes: &[u8]| parse(bytes).expect_err("refused").to_string();

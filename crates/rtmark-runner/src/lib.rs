@@ -39,14 +39,14 @@ mod pair;
 mod placed;
 mod plan;
 mod platform;
-#[cfg(test)]
-mod programs;
 pub mod recording;
 mod run;
 mod run_limit;
 mod same;
 pub mod socs;
 mod suite;
+#[cfg(test)]
+mod tests;
 
 pub use boards::{Bench, BoardFile, Rehearsal};
 pub use column::{Column, ColumnError, ColumnOptions, ForeignImage, ImageFootprint};

@@ -61,7 +61,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::programs::{Program, soc};
+    use crate::tests::programs::{Program, soc};
 
     /// At 1 MHz a millisecond is 1000 cycles.
     #[test]

@@ -143,6 +143,26 @@ fn pairs_of_moves_are_one_word() {
     assert_eq!(of(&pair(3, 0x12, 0x4000), &pair(3, 0x13, 0x4000)), Likeness::Different);
 }
 
+/// Each bit of the immediates of MOVW and MOVT (DDI 0403, A7.7.76 and A7.7.79): a symbol that moved there is the same.
+#[test]
+fn pairs_of_moves_have_all_bits() {
+    let moves_to = |address: u32| {
+        let symbol = Symbol { begin: address, size: 4, name: "count".into() };
+        let mut there = program(&[]);
+        there.memory.push(0..u64::from(u32::MAX));
+        there.symbols = Symbols::new([symbol]);
+        let halves = [(0xF240, address & 0xFFFF), (0xF2C0, address >> 16)].map(|(code, word)| {
+            let first = code | word >> 12 | (word >> 11 & 1) << 10;
+            [first as u16, ((word >> 8 & 7) << 12 | 3 << 8 | word & 0xFF) as u16]
+        });
+        there.function(0x200, &bytes(halves.as_flattened())).pieces
+    };
+    let here = moves_to(0x100);
+    for bit in 5..32 {
+        assert_eq!(Likeness::of(&here, &moves_to(1 << bit)), Likeness::Same, "bit {bit}");
+    }
+}
+
 #[test]
 fn arbitrary_files_are_handled() {
     for bytes in [b"".as_slice(), b"\x7fELF\x01\x01\x01"] {

@@ -250,6 +250,23 @@ mod tests {
         assert_eq!(script_of(&[SCRIPT, SCRIPT].concat(), &sections(&[".text.a"]), 1), None);
     }
 
+    /// Clocked probes are code, which a layout would move with the rest.
+    #[test]
+    fn only_plain_images_for_cortex_m_have_layouts() {
+        let socs = [
+            (include_str!("../../../../socs/stm32c031.toml"), true),
+            (include_str!("../../../../socs/stm32f405.toml"), true),
+            (include_str!("../../../../socs/zynqmp-r5.toml"), false),
+            (include_str!("../../../../socs/generic-hazard3.toml"), false),
+        ];
+        for (text, is_placed) in socs {
+            let soc = rtmark_sim::Soc::from_toml(text).expect("good");
+            let target = Target::from(&soc);
+            assert_eq!(of_target(&target), is_placed, "{}", soc.name);
+            assert!(!of_target(&target.clocked(soc.core)), "{}", soc.name);
+        }
+    }
+
     #[test]
     fn pseudorandom_numbers_are_the_same_on_every_host() {
         assert_eq!(drawn(1, "order", "*(.text.main)"), 3_614_857_776_164_742_981);

@@ -2,7 +2,7 @@ use rtmark_sim::Soc;
 
 use super::*;
 use crate::probes::parse;
-use crate::tiny_elf::{ARM, CODE, IN_MEMORY, OBJECT, Section, Symbol, WRITABLE, elf};
+use crate::tests::tiny_elf::{ARM, CODE, IN_MEMORY, OBJECT, Section, Symbol, WRITABLE, elf};
 
 #[test]
 fn index_and_point_share_a_word() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::programs::{NOP, Program, scenario, soc};
+use crate::tests::programs::{NOP, Program, scenario, soc};
 
 /// sub sp, #32; nop; add sp, #32
 const USES_STACK: [u16; 3] = [0xB088, NOP, 0xB008];

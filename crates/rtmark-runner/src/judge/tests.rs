@@ -115,9 +115,9 @@ fn only_an_image_with_the_scenario_can_be_given_one() {
         let wanted = format!("it cannot select {} [a.elf on a bench]", scenario.id);
         assert_eq!(failure.message, wanted);
     }
-    let probed = crate::programs::Program::default().probed();
+    let probed = crate::tests::programs::Program::default().probed();
     let clocked = Clocked { elf: probed.elf, records: probed.records, path: probed.path };
-    let elf = clocked.with(&crate::programs::scenario(), "on a bench").expect("selected");
+    let elf = clocked.with(&crate::tests::programs::scenario(), "on a bench").expect("selected");
     assert_eq!(elf.len(), clocked.elf.len());
     assert_ne!(elf, clocked.elf);
 }

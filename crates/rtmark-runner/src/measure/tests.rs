@@ -2,7 +2,7 @@ use rtmark_model::{HeldBack, Victim};
 
 use super::*;
 use crate::held::held_back;
-use crate::programs::{BEGIN, MASK, NOP, Program, UNMASK, scenario, soc};
+use crate::tests::programs::{BEGIN, MASK, NOP, Program, UNMASK, scenario, soc};
 
 #[test]
 fn the_last_verdict_counts() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::programs::{BEGIN, NOP, Program, scenario, soc};
+use crate::tests::programs::{BEGIN, NOP, Program, scenario, soc};
 
 /// A function that differs matters to a scenario if its spans execute something of it, in either build.
 #[test]

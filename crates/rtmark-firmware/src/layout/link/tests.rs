@@ -1,5 +1,5 @@
 use super::*;
-use crate::tiny_elf::{ARM, Section, elf};
+use crate::tests::tiny_elf::{ARM, Section, elf};
 
 fn record(words: &str) -> LinkRecord {
     let arguments = words.split(' ').map(str::to_owned).collect();

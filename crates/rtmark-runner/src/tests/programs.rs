@@ -9,7 +9,7 @@ use self::tiny_elf::{ARM, CODE, FUNCTION, IN_MEMORY, OBJECT, Section, Symbol, el
 use crate::measure::Probed;
 
 #[expect(dead_code, reason = "the tests of rtmark-firmware use the rest")]
-#[path = "../../rtmark-firmware/src/tiny_elf.rs"]
+#[path = "../../../rtmark-firmware/src/tests/tiny_elf.rs"]
 mod tiny_elf;
 
 pub const NOP: u16 = 0xBF00;
