@@ -118,8 +118,8 @@ fn random_words_as_firmware_of_other_cores_do_not_panic() {
 fn excess_of(soc: &Soc, words: &[u32]) -> (Option<String>, u64) {
     let mut machine = Machine::new(soc);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    machine.poke(soc.vector_base(), &bytes).expect("in flash");
-    machine.reset().expect("code");
+    let image = Image::from_bytes(&bytes, soc.vector_base()).expect("code");
+    machine.load(&image).expect("it fits");
     assert_eq!(machine.run(Cycles(2_000)), Stop::Limit);
     let before = Elapsed::from(&machine);
     assert_eq!(machine.run(Cycles(20_000)), Stop::Limit);
