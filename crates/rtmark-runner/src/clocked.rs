@@ -25,8 +25,6 @@ pub struct Log {
     pub select: Option<u32>,
     /// The exit status printed by firmware that has no other way to report one; 0 means success.
     pub status: Option<u32>,
-    /// The number of earlier runs in the console that began but never ended.
-    pub abandoned: u32,
 }
 
 /// One entry of the log.
@@ -75,19 +73,13 @@ impl Log {
     pub fn read(console: &[u8]) -> Result<Self, LogError> {
         let mut runs = runs(console);
         let last = runs.pop().unwrap_or_default();
-        let read = Self::read_run(last);
-        let before = runs.len() as u32;
-        // A run that was reset or cut off at the end may follow a complete one.
-        let whole = || {
-            let mut found = runs.iter().enumerate().rev();
-            found.find_map(|(index, run)| Some((index as u32, Self::read_run(run).ok()?)))
-        };
-        match read {
-            Err(LogError::Cut) => match whole() {
-                Some((index, log)) => Ok(Self { abandoned: index, ..log }),
-                None => Err(LogError::Cut),
-            },
-            read => read.map(|log| Self { abandoned: before, ..log }),
+        match Self::read_run(last) {
+            // A run that was reset or cut off at the end may follow a complete one.
+            Err(LogError::Cut) => {
+                let mut whole = runs.iter().rev().filter_map(|run| Self::read_run(run).ok());
+                whole.next().ok_or(LogError::Cut)
+            }
+            read => read,
         }
     }
 
@@ -424,11 +416,15 @@ pub(crate) mod tests {
         let text =
             format!("0 00000012\nx\n@^ 00000007\n@+ 00000030 0000\n{}a.b ok\n@! 0\n", run(5));
         let log = read(&text).expect("one is whole");
-        assert_eq!((log.abandoned, log.select, log.status), (1, Some(7), Some(0)));
+        assert_eq!((log.select, log.status), (Some(7), Some(0)));
         assert_eq!(log.events, [LogEntry::Probe(0x30, 5)]);
         assert_eq!(log.console, b"a.b ok\n");
         let begun = format!("{text}\n@^ 00000007\n@+ 0000");
         assert_eq!(read(&begun).expect("the whole one").events, log.events);
+        let two = read(&(run(4) + &run(5))).expect("both are whole");
+        assert_eq!(two.events, log.events, "the last one");
+        let two_and_begun = format!("{}{}@^ 00000007\n", run(4), run(5));
+        assert_eq!(read(&two_and_begun).expect("two are whole").events, log.events);
         let spoilt = run(5).replace("00000005", "00000006");
         assert!(matches!(read(&spoilt), Err(LogError::Spoilt { .. })), "a digit was changed");
         let shorter = run(5).replace("@+ 00000030 00000005\n", "");

@@ -1,3 +1,5 @@
+use rtmark_model::{Compiler, Settings};
+
 use super::*;
 use crate::tests::programs::{NOP, Program, scenario, soc};
 
@@ -43,4 +45,23 @@ fn stacks_of_a_run_that_fails_are_not_reported() {
         assert!(failure.message.contains(message), "{message}: {}", failure.message);
         assert_eq!(failure.kind, kind, "{message}");
     }
+}
+
+/// Code and constants, no variables, and what main uses of its stack.
+#[test]
+fn the_memory_of_an_image_is_what_it_takes_and_uses() {
+    let memory = |program: &Program| {
+        let compiler = Compiler { version: String::new(), flags: Vec::new() };
+        let (path, settings) = (std::path::PathBuf::new(), Settings::new());
+        let built =
+            BuiltImage { path, elf: program.elf(), sha256: String::new(), compiler, settings };
+        memory_of(&soc(), &built)
+    };
+    let program = Program { body: USES_STACK.to_vec(), ..Program::default() };
+    // Up to the text and the zero at its end.
+    let flash = 0x10C + program.said.len() as i64 + 1;
+    assert_eq!(memory(&program), Ok([flash, 0, 32]));
+    let error = memory(&Program { reason: 0x2_0023, ..program.clone() }).expect_err("it fails");
+    assert!(error.contains("exit: failure") && error.ends_with("thread.yield ok\n"), "{error}");
+    assert!(memory(&Program { last: vec![0xE7FE], ..program }).is_err());
 }

@@ -98,6 +98,9 @@ fn output_that_shows_no_measurement_is_a_failure() {
         assert!(failure.message.contains(message), "{message}: {}", failure.message);
         assert!(failure.message.ends_with("[a.elf on a bench]"), "{}", failure.message);
         assert_eq!(failure.kind, FailureKind::Check, "{message}");
+        // What was received whole and is invalid is the line's fault.
+        let is_lines = message.contains("invalid line");
+        assert_eq!(failure.hint.contains("loses bytes"), is_lines, "{message}: {}", failure.hint);
     }
     // Of a long console that has no log, the end is shown.
     let console = [vec![b'x'; 5000], b"the end\n".to_vec()].concat();

@@ -2,7 +2,7 @@ use rtmark_model::{HeldBack, Victim};
 
 use super::*;
 use crate::held::held_back;
-use crate::tests::programs::{BEGIN, MASK, NOP, Program, UNMASK, scenario, soc};
+use crate::tests::programs::{BEGIN, MASK, NOP, Program, UNMASK, scenario, soc, soc_with};
 
 #[test]
 fn the_last_verdict_counts() {
@@ -150,6 +150,30 @@ fn what_is_no_measurement_is_a_failure_of_its_kind() {
     assert_eq!(measured.expect_err("no flash").kind, FailureKind::Load);
 }
 
+/// A loop of two turns, of which the last is timed. Its first turn fills the cache, unless that is emptied where the
+/// span begins.
+#[test]
+fn emptied_caches_make_each_span_wait() {
+    let body = [&[0x2502][..], &[NOP; 20], &[0x3D01, 0xD1E9]].concat();
+    let probed_of = Program { body, ..Program::default() };
+    let probed = probed_of.probed_with(&[Kind::Begin(BEGIN + 2), Kind::End(probed_of.end())]);
+    let scenario = Scenario { restarts: Expected::Any, ..scenario() };
+    let run = |soc: &Soc| {
+        let measured = measure(soc, &probed, &scenario, Basis::Cycles, Cycles(10_000), |_| {});
+        let measured = measured.expect("measured");
+        let emptied = measure_emptied(soc, &probed, &scenario, &measured);
+        (values(&measured.samples.0), emptied.map(|samples| values(&samples)))
+    };
+    let timing = "timing = { wait_states = 5, line_bytes = 16, instruction_lines = 64 }\n";
+    let (filled, emptied) = run(&soc_with(timing));
+    let emptied = emptied.expect("it has a cache");
+    assert!(
+        emptied.len() == 5 && filled.iter().zip(&emptied).all(|(filled, emptied)| filled < emptied)
+    );
+    let (plain, emptied) = run(&soc());
+    assert_eq!((plain.len(), emptied), (5, None));
+}
+
 /// The program masks interrupts for some cycles of each span. What holds one back besides is the same.
 #[test]
 fn an_interrupt_is_held_back_as_long_as_it_is_masked() {
@@ -164,6 +188,7 @@ fn an_interrupt_is_held_back_as_long_as_it_is_masked() {
         assert_eq!(values(&measured.samples.0), [held.cycles]);
         assert_eq!(held.ended - held.began, held.cycles);
         assert_eq!(held.from.function.as_deref(), Some("main"));
+        assert!(measured.executed.is_none() && measured.masked.is_none(), "those of its spans");
         held.cycles
     };
     let (few, many) = (longest(6), longest(16));

@@ -18,11 +18,18 @@ pub const UNMASK: u16 = 0xB662;
 
 /// The soc.
 pub fn soc() -> Soc {
-    let text = "name = 'bench'\ndescription = 'memories without wait states'\ncore = 'cortex-m3'\n\
-                clock_hz = 1_000_000\ninterrupts = 1\npriority_bits = 4\n\
-                [[memory]]\nname = 'FLASH'\nkind = 'flash'\nbase = 0\nsize = 0x1000\n\
-                [[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x1000\n";
-    Soc::from_toml(text).expect("a soc")
+    soc_with("")
+}
+
+/// A soc whose flash has another timing.
+pub fn soc_with(timing: &str) -> Soc {
+    let text = format!(
+        "name = 'bench'\ndescription = 'memories without wait states'\ncore = 'cortex-m3'\n\
+         clock_hz = 1_000_000\ninterrupts = 1\npriority_bits = 4\n\
+         [[memory]]\nname = 'FLASH'\nkind = 'flash'\nbase = 0\nsize = 0x1000\n{timing}\
+         [[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x1000\n"
+    );
+    Soc::from_toml(&text).expect("a soc")
 }
 
 /// The scenario, of which five samples are asked.

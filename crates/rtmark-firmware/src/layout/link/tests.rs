@@ -117,3 +117,38 @@ fn the_record_is_that_of_the_same_file() {
     }
     assert!(found(b"another").is_none() && found(b"nothing").is_none());
 }
+
+/// A shell stands for the linker: it writes a file and a map, which tells what link-time optimisation is told.
+#[cfg(unix)]
+#[test]
+fn linking_again_yields_a_file_and_a_map_or_the_linkers_words() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let folder = scratch.path();
+    let linker = "while [ $# -gt 0 ]; do case $1 in\n-o) shift; out=$1;;\n-Map=*) map=${1#-Map=};;\n\
+                  no.o) echo 'no room' >&2; exit 1;;\nesac; shift; done\n\
+                  printf elf > $out; printf '%s' \"$COLLECT_GCC_OPTIONS\" > $map\n";
+    std::fs::write(folder.join("linker"), linker).expect("written");
+    let manifest = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+                    language = 'C'\nbuild = 'make'\nimages = []\ncores = []\n";
+    let manifest = crate::Manifest::from_toml(manifest).expect("good");
+    let kernel = Kernel { folder: folder.to_owned(), manifest, own: false };
+    let soc = include_str!("../../../../../socs/stm32c031.toml");
+    let target = Target::from(&rtmark_sim::Soc::from_toml(soc).expect("good"));
+    let link = |object: &str, options: &str| {
+        let linker = "/bin/sh".into();
+        let options = options.to_owned();
+        let record = record(&format!("linker {object} -o first.elf"));
+        let record = LinkRecord { folder: folder.to_owned(), linker, options, ..record };
+        record.link(&kernel, &target, None, &folder.join("again.elf"))
+    };
+    for (options, told) in
+        [("", ""), ("'-O2'", "'-O2'"), ("'-flto' '-O2'", "'-save-temps' '-flto' '-O2'")]
+    {
+        let (elf, map) = link("a.o", options).expect("linked");
+        assert_eq!((elf.as_slice(), map.as_str()), (b"elf".as_slice(), told));
+    }
+    let files = ["first.elf", "again.map"].map(|name| folder.join(name).exists());
+    assert_eq!(files, [false, false], "nothing but the new file is left");
+    let Err(FirmwareError::Build { output, .. }) = link("no.o", "") else { panic!("it fails") };
+    assert_eq!(output, "no room");
+}
