@@ -43,7 +43,9 @@ fn recorded(backend: Backend, last: &str) -> Recorded {
 fn written(runs: &[Recorded]) -> String {
     let mut file = Vec::new();
     begin(&mut file, "rtmark 1").expect("written");
-    runs.iter().for_each(|run| run.append(&mut file).expect("written"));
+    for run in runs {
+        run.append(&mut file).expect("written");
+    }
     String::from_utf8(file).expect("text")
 }
 
