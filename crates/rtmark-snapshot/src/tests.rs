@@ -58,6 +58,21 @@ fn other_contents_are_refused() {
 }
 
 #[test]
+fn each_refusal_says_what_to_do() {
+    let text = String::new;
+    for (error, advice) in [
+        (SnapshotError::Foreign, "a file that --snapshot wrote"),
+        (SnapshotError::Version(2), "again with this rtmark"),
+        (SnapshotError::TimingModel(text()), "again with this rtmark"),
+        (SnapshotError::Short, "copy it whole"),
+        (SnapshotError::Damaged, "copy it whole"),
+        (SnapshotError::Contents(text()), "copy it whole"),
+    ] {
+        assert!(error.hint().contains(advice), "{error:?}: {}", error.hint());
+    }
+}
+
+#[test]
 fn corrupted_contents_are_rejected_without_panic() {
     let good = snapshot().to_bytes().expect("written");
     let mut read = 0;
