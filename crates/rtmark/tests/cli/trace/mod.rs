@@ -296,7 +296,7 @@ fn spans_from_a_reset_and_of_an_interrupt_are_rows() {
     code.truncate(code.len() - EXIT.len());
     code.extend(EXIT_FAILED);
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
-    run_rtmark(folder, &trace).assert_error(11, &["failed", "timeline is complete"]);
+    run_rtmark(folder, &trace).assert_error(11, &["exit: failure", "timeline is complete"]);
 }
 
 #[test]
