@@ -5,6 +5,7 @@ use super::{
 };
 use crate::devices::Console;
 use crate::memory::Bus;
+use crate::soc::SlowRead;
 use crate::timing::LineMemories;
 
 /// What devices can reach besides their registers.
@@ -101,6 +102,29 @@ impl AttachedDevice {
     pub const fn offset_of(&self, address: u32) -> u32 {
         let offset = address - self.base;
         if self.atomic_aliases { offset & 0xFFF } else { offset }
+    }
+
+    /// Returns the cycles by which an access exceeds one to memory that never waits; may be negative.
+    pub fn extra_cycles(&self, address: u32, direction: Direction) -> i16 {
+        let extra = self.extra_cycles[direction as usize];
+        let is_slow = |slow: &SlowRead| {
+            direction == Direction::Read && address.wrapping_sub(self.base) == slow.offset
+        };
+        let slow = self.slow_read.filter(is_slow).map_or(0, |slow| slow.cycles);
+        extra + i16::from(slow)
+    }
+
+    /// Reads the register at an offset; returns `None` if it has no model.
+    pub fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        let value = each!(&mut self.device, it => it.read(offset, env));
+        self.nonzero |= value.is_some_and(|value| value != 0);
+        value
+    }
+
+    /// Writes the bits of a register that `mask` selects; returns `None` if it has no model.
+    pub fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        self.nonzero |= value != 0;
+        each!(&mut self.device, it => it.write(offset, value, mask, env))
     }
 
     /// Writes the bits of a word that a mask selects, at which `value` is already. Where a block has aliases for

@@ -242,16 +242,6 @@ pub struct AttachedDevice {
 }
 
 impl AttachedDevice {
-    /// Returns the cycles by which an access exceeds one to memory that never waits; may be negative.
-    pub fn extra_cycles(&self, address: u32, direction: Direction) -> i16 {
-        let extra = self.extra_cycles[direction as usize];
-        let is_slow = |slow: &SlowRead| {
-            direction == Direction::Read && address.wrapping_sub(self.base) == slow.offset
-        };
-        let slow = self.slow_read.filter(is_slow).map_or(0, |slow| slow.cycles);
-        extra + i16::from(slow)
-    }
-
     /// Returns the receiving side of a UART.
     fn receiver(&mut self) -> Option<&mut Receiver> {
         match &mut self.device {
@@ -261,19 +251,6 @@ impl AttachedDevice {
             Device::NrfUarte(uart) => Some(uart.receiver()),
             _ => None,
         }
-    }
-
-    /// Reads the register at an offset; returns `None` if it has no model.
-    pub fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        let value = each!(&mut self.device, it => it.read(offset, env));
-        self.nonzero |= value.is_some_and(|value| value != 0);
-        value
-    }
-
-    /// Writes the bits of a register that `mask` selects; returns `None` if it has no model.
-    pub fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
-        self.nonzero |= value != 0;
-        each!(&mut self.device, it => it.write(offset, value, mask, env))
     }
 
     /// Updates the device's state for everything that has happened up to now.
