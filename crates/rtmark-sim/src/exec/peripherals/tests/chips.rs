@@ -162,6 +162,12 @@ fn registers_that_programs_change_bit_by_bit_have_their_reset_values() {
         (machine!("lm3s6965"), &[(0x400F_E010, 0x0011_33FF), (0x400F_E100, 0x40)]),
         // The frequency of SPI and TWI, and a pin.
         (machine!("nrf52840"), &[(0x4000_3524, 0x0400_0000), (0x4000_3508, 0xFFFF_FFFF)]),
+        // PWR_CR1, and the divisors of PLL2.
+        (machine!("stm32h743"), &[(0x5802_4800, 0xF000_C000), (0x5802_4438, 0x0101_0280)]),
+        // ACCESSCTRL's DMA; ATRANS1 of QMI.
+        (machine!("rp2350"), &[(0x4006_0044, 0xFC), (0x400D_0038, 0x0400_0400)]),
+        // What the FPGA's image is.
+        (machine!("mps2-an505"), &[(0x5030_0FFC, 0x4104_5050), (0x4030_0FFC, 0x4104_5050)]),
         // The control of the flash's clock pin.
         (machine!("rp2040"), &[(0x4001_8004, 0x1F), (0x4006_0000, 0xAA0)]),
     ] {
