@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_sim::{Cycles, Hit, Machine, Soc, Watch};
+use rtmark_sim::{Cycles, Hit, Image, Machine, Soc, Watch};
 use rtmark_worst::{Aspect, Findings, PairedInterrupt, Path, Question, Reach, Window};
 
 use crate::programs::{all, resumption_cycle};
@@ -28,8 +28,8 @@ impl Bare {
     pub fn machine(&self, soc: &Soc) -> Machine {
         let mut machine = Machine::new(&small(soc));
         let code: Vec<u8> = self.program.iter().flat_map(|word| word.to_le_bytes()).collect();
-        machine.poke(self.base, &code).expect("in flash");
-        machine.reset().expect("it begins at its first address");
+        let image = Image::from_bytes(&code, self.base).expect("code");
+        machine.load(&image).expect("it fits");
         machine
     }
 
