@@ -138,8 +138,8 @@ impl ForeignImage {
         Ok(Explanation { series, sample: sample as u64, began: from, cost })
     }
 
-    /// Runs the image and reports the memory it uses, until it ends or reaches the limit. `advanced` is called now and then with the cycles that have
-    /// passed and the total.
+    /// Runs the image and reports the memory it uses, until it ends or reaches the limit. `advanced` is
+    /// called now and then with the cycles that have passed and the total.
     ///
     /// # Errors
     /// When the image does not fit the soc, or the simulator makes a mistake.

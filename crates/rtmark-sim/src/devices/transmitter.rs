@@ -32,8 +32,7 @@ impl Transmitter {
         fault
     }
 
-    /// Accepts a byte that takes `frame` cycles to send.
-    pub fn send(&mut self, now: u64, frame: u64) {
+    fn send(&mut self, now: u64, frame: u64) {
         self.frame = frame;
         self.idle_at = self.idle_at.max(now).saturating_add(frame);
     }

@@ -277,7 +277,7 @@ impl ClockTree {
         let Some(node) = self.clocks.iter().find(|clock| clock.name == name) else {
             return Err(format!("there is no clock {name}"));
         };
-        let off = node.on.iter().find(|condition| condition.field.of(read) != condition.value);
+        let off = node.on.iter().find(|condition| !condition.holds(read));
         if let Some(ClockCondition { field, value }) = off {
             let held = field.of(read);
             return Err(format!("{name} needs {field} to be {value:#x}, and it is {held:#x}"));

@@ -7,7 +7,7 @@ use rtmark_runner::RunLimit;
 use rtmark_units::Cycles;
 
 /// How long a run lasts for a command that observes it, unless the options say otherwise.
-pub const USUAL: Duration = Duration::from_secs(1);
+const USUAL: Duration = Duration::from_secs(1);
 
 /// When to end a run that does not end by itself.
 #[derive(Clone, Copy, Debug, Args)]

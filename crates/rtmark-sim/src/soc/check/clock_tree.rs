@@ -1,13 +1,11 @@
 //! The constraints on a soc file's clock tree, and on the wait states that follow from its registers.
 
 use super::{Checked, KeyStep, refuse};
-use crate::soc::clock_tree::{ClockCondition, ClockFactor, ClockNode, ClockOperand, ClockTree};
+use crate::soc::clock_tree::{ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree};
 use crate::soc::{CoreKind, Memory, Peripheral, PeripheralKind, PeripheralRegister, Soc};
 
 /// The number of bits after the binary point of any chip's divider is below this.
 const MAX_FRACTION_BITS: u8 = 24;
-
-const NO_REGISTER: &str = "is no register of a peripheral with kind = \"registers\"";
 
 /// The path of the factors of a memory's wait states.
 const fn wait_states_by(at: usize) -> [KeyStep; 3] {
@@ -25,45 +23,30 @@ impl Soc {
     /// addresses of their registers.
     pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
-            let Some(ClockCondition { field, .. }) = &self.peripherals[at].enabled_by else {
-                continue;
-            };
-            let Some(address) = address_of(&self.peripherals, &field.peripheral, &field.register)
-            else {
+            let Some(mut condition) = self.peripherals[at].enabled_by.take() else { continue };
+            find_register(&self.peripherals, &mut condition.field).or_else(|problem| {
                 let [list, key] = ["peripheral", "enabled_by"].map(KeyStep::Key);
-                let name = &self.peripherals[at].name;
-                let message = format!("peripheral {name}: {field} {NO_REGISTER}");
-                return refuse(&[list, KeyStep::Index(at), key], message);
-            };
-            if let Some(ClockCondition { field, .. }) = &mut self.peripherals[at].enabled_by {
-                field.address = address;
-            }
+                let path = [list, KeyStep::Index(at), key];
+                refuse(&path, format!("peripheral {}: {problem}", self.peripherals[at].name))
+            })?;
+            self.peripherals[at].enabled_by = Some(condition);
         }
-        for (at, memory) in self.memories.iter_mut().enumerate() {
-            let name = memory.name.clone();
-            for field in memory.wait_states_by.iter_mut().filter_map(ClockFactor::field_mut) {
-                let found = address_of(&self.peripherals, &field.peripheral, &field.register);
-                let Some(address) = found else {
-                    return refuse(
-                        &wait_states_by(at),
-                        format!("memory {name}: {field} {NO_REGISTER}"),
-                    );
-                };
-                field.address = address;
+        for (at, Memory { name, wait_states_by: factors, .. }) in
+            self.memories.iter_mut().enumerate()
+        {
+            for field in factors.iter_mut().filter_map(ClockFactor::field_mut) {
+                find_register(&self.peripherals, field).or_else(|problem| {
+                    refuse(&wait_states_by(at), format!("memory {name}: {problem}"))
+                })?;
             }
         }
         let Some(tree) = &mut self.clock_tree else { return Ok(()) };
         for (at, clock) in tree.clocks.iter_mut().enumerate() {
             let name = clock.name.clone();
             for field in clock.fields_mut() {
-                let found = address_of(&self.peripherals, &field.peripheral, &field.register);
-                let Some(address) = found else {
-                    return refuse(
-                        &path(at, "name"),
-                        format!("clock {name}: {field} {NO_REGISTER}"),
-                    );
-                };
-                field.address = address;
+                find_register(&self.peripherals, field).or_else(|problem| {
+                    refuse(&path(at, "name"), format!("clock {name}: {problem}"))
+                })?;
             }
         }
         Ok(())
@@ -99,12 +82,18 @@ impl Soc {
     }
 }
 
-fn address_of(peripherals: &[Peripheral], peripheral: &str, register: &str) -> Option<u32> {
-    let block = peripherals
-        .iter()
-        .find(|one| one.name == peripheral && one.kind == PeripheralKind::Registers)?;
-    let found = block.registers.iter().find(|one| one.name == register)?;
-    Some(block.base + found.offset)
+/// Completes a field with the address of its register; otherwise says what is wrong with it.
+fn find_register(peripherals: &[Peripheral], field: &mut ClockField) -> Result<(), String> {
+    let is_its_block =
+        |one: &&Peripheral| one.name == field.peripheral && one.kind == PeripheralKind::Registers;
+    let address = peripherals.iter().find(is_its_block).and_then(|block| {
+        let found = block.registers.iter().find(|one| one.name == field.register)?;
+        Some(block.base + found.offset)
+    });
+    field.address = address.ok_or_else(|| {
+        format!("{field} is no register of a peripheral with kind = \"registers\"")
+    })?;
+    Ok(())
 }
 
 fn check_clock(tree: &ClockTree, clock: &ClockNode, at: usize) -> Checked {
