@@ -15,6 +15,8 @@ const EDGE_LOW: u32 = 2;
 const EDGE_HIGH: u32 = 3;
 /// The latched events of a word: edges remain until they are written as ones, levels follow the pin.
 const EDGES: u32 = 0xCCCC_CCCC;
+/// The value of CTRL that connects a pin to nothing.
+const NO_FUNCTION: u32 = 0x1F;
 /// The number of event words on the larger chip.
 const WORDS: usize = 6;
 
@@ -42,6 +44,13 @@ impl IoBankLayout {
             _ => return None,
         };
         Some((register, (word % self.words) as usize))
+    }
+
+    /// Returns the reset value of a register other than these. The first words are STATUS and CTRL of each pin, which no
+    /// function is selected for.
+    fn reset_value(self, offset: u32) -> u32 {
+        let end = self.raw.min(self.words * 64);
+        if offset < end && offset % 8 == 4 { NO_FUNCTION } else { 0 }
     }
 }
 
@@ -119,7 +128,8 @@ impl DeviceModel for IoBank {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.see(env.now);
         let Some((register, word)) = self.layout.register(offset) else {
-            return Some(self.written.get(&offset).copied().unwrap_or(0));
+            let held = self.written.get(&offset).copied();
+            return Some(held.unwrap_or(self.layout.reset_value(offset)));
         };
         Some(match register {
             IoBankRegister::Raw => self.raw(word, env.now),

@@ -73,6 +73,15 @@ const fn ones(width: u8) -> u32 {
     if width >= 32 { u32::MAX } else { (1 << width) - 1 }
 }
 
+/// Modes of a pin (RM0090, GPIOx_MODER).
+const OUTPUT: u32 = 1;
+const ANALOG: u32 = 3;
+
+/// Returns the mode of a pin, of which a register holds two bits each.
+const fn mode_of(modes: u32, pin: u32) -> u32 {
+    modes >> (2 * pin) & 3
+}
+
 impl Registers {
     pub fn new(peripheral: &Peripheral, soc: &Soc) -> Self {
         let offset_of = |name: &str| {
@@ -175,12 +184,15 @@ impl Registers {
         }
     }
 
-    /// Returns the levels of pins that nothing drives, given those of outputs.
+    /// Returns the levels of pins that nothing drives, given those of outputs. Analog pins read as zero (RM0090,
+    /// 8.3.12).
     fn pulled(&self, outputs: u32, mode: u32, pull: u32) -> u32 {
         let (mode, pull) = (self.held(mode), self.held(pull));
-        let is = |register: u32, pin: u32| register >> (2 * pin) & 3 == 1;
-        let level =
-            |pin: u32| if is(mode, pin) { outputs >> pin & 1 } else { is(pull, pin).into() };
+        let level = |pin: u32| match mode_of(mode, pin) {
+            OUTPUT => outputs >> pin & 1,
+            ANALOG => 0,
+            _ => (pull >> (2 * pin) & 3 == 1).into(),
+        };
         (0..16).fold(0, |levels, pin| levels | level(pin) << pin)
     }
 
@@ -199,13 +211,13 @@ impl Registers {
         if bits == 0 {
             return;
         }
-        let bits = bits >> act.bit;
+        let bits = act.value.unwrap_or(bits >> act.bit);
         let held = self.held(on);
         let held = match act.how {
             ActHow::Set => held | bits,
             ActHow::Clear => held & !bits,
             ActHow::Flip => held ^ bits,
-            ActHow::Store => act.value.unwrap_or(bits),
+            ActHow::Store => bits,
         };
         self.written.insert(on, held);
     }
@@ -260,8 +272,11 @@ const fn divisor(clock: PeripheralClock, value: u32) -> u64 {
 impl DeviceModel for Registers {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         let mut value = self.value(offset);
+        let modes = self.rules(offset).and_then(|rules| Some(self.held(rules.pulled?.0)));
         for ((_, bit), drive) in self.driven.iter().filter(|((at, _), _)| *at == offset) {
-            value = drive.in_register(value, bit, env.now);
+            if modes.is_none_or(|modes| mode_of(modes, bit.into()) != ANALOG) {
+                value = drive.in_register(value, bit, env.now);
+            }
         }
         let random = self.rules(offset).map_or(0, |rules| rules.register.random);
         if random == 0 {

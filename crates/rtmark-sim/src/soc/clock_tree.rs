@@ -158,7 +158,14 @@ impl TryFrom<String> for ClockCondition {
             .split_once('=')
             .map_or((text.as_str(), Some(1)), |(field, value)| (field, number(value)));
         let value = value.ok_or_else(|| format!("`{text}`: expected a number after ="))?;
-        Ok(Self { field: field.to_owned().try_into()?, value })
+        let field: ClockField = field.to_owned().try_into()?;
+        if value > field.largest() {
+            return Err(format!(
+                "`{text}` never holds: {} is the most that it can be",
+                field.largest()
+            ));
+        }
+        Ok(Self { field, value })
     }
 }
 
@@ -186,10 +193,14 @@ impl std::fmt::Display for ClockField {
 }
 
 impl ClockField {
+    /// Returns the largest value that the field can have.
+    const fn largest(&self) -> u32 {
+        if self.width >= 32 { u32::MAX } else { (1 << self.width) - 1 }
+    }
+
     /// Returns the field's value, given its register's.
     fn of(&self, read: &impl Fn(u32) -> u32) -> u32 {
-        let ones = if self.width >= 32 { u32::MAX } else { (1 << self.width) - 1 };
-        read(self.address) >> self.bit & ones
+        read(self.address) >> self.bit & self.largest()
     }
 }
 

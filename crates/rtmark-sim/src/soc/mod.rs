@@ -410,6 +410,11 @@ mod tests {
                 "base = 0x40000000\nenabled_by = 'RCC.NONE[3]'",
                 "RCC.NONE[3] is no register of a peripheral",
             ),
+            (
+                "base = 0x40000000",
+                "base = 0x40000000\nenabled_by = 'RCC.CR[3] = 2'",
+                "never holds: 1 is the most",
+            ),
             ("base = 0x40000000", "base = 0x40000000\nenabled = true", "enabled is for kind"),
             ("base = 0x40000000", "base = 0x40000000\nfifo = 3", "line 16: peripheral RCC: fifo"),
             ("base = 0x40000000", "base = 0x40000000\ncounter_bits = 16", "stm32-timer"),

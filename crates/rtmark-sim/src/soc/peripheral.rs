@@ -502,8 +502,7 @@ pub struct Act {
     /// How many bits have the effect.
     #[serde(default = "word_bits")]
     pub width: u8,
-    /// With `store`: the register's value afterwards, if any of the bits was written as one; if not given,
-    /// the bits themselves.
+    /// What is stored, set or cleared, if any of the bits was written as one; if not given, the bits themselves.
     #[serde(default)]
     pub value: Option<u32>,
 }

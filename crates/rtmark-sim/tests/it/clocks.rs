@@ -506,6 +506,7 @@ fn a_tree_that_makes_no_sense_is_refused_with_its_line() {
         ("\"RCC.CR[0]\"", "\"RCC.CRX[0]\"", "RCC.CRX[0] is no register of a peripheral"),
         ("\"RCC.CR[0]\"", "\"RCC.CR[32]\"", "`RCC.CR[32]` is no field"),
         ("\"RCC.CR[0]\"", "\"RCC.CR[0] = x\"", "expected a number after ="),
+        ("\"RCC.CR[0]\"", "\"RCC.CR[5:4] = 4\"", "never holds: 3 is the most"),
         (
             "from = [\"HSI\", \"HSE\"]",
             "from = [\"HSI\", \"HSX\"]",

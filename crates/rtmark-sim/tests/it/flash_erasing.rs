@@ -12,6 +12,11 @@ const FLASH: u32 = 0x0800_0000;
 const MARK: [u8; 4] = [1, 2, 3, 4];
 const ERASED: [u8; 4] = [0xFF; 4];
 
+/// The stores that unlock the flash with this key register.
+fn unlock(keys: u32) -> [(u32, u32); 2] {
+    [(keys, 0x4567_0123), (keys, 0xCDEF_89AB)]
+}
+
 /// Which of some addresses are erased by stores to the flash's registers, and whether that is told of.
 fn erased(text: &str, stores: &[(u32, u32)], addresses: &[u32]) -> (Vec<bool>, bool) {
     let mut machine = Machine::new(&Soc::from_toml(text).expect("a soc"));
@@ -35,7 +40,8 @@ fn erased(text: &str, stores: &[(u32, u32)], addresses: &[u32]) -> (Vec<bool>, b
 fn an_stm32f1_erases_the_page_that_per_selects() {
     let (cr, ar) = (0x4002_2010, 0x4002_2014);
     let addresses = [FLASH, FLASH + 0x13FC, FLASH + 0x1400, FLASH + 0x17FC, FLASH + 0x1800];
-    let erased = |stores: &[(u32, u32)]| erased(F103, stores, &addresses);
+    let erased =
+        |stores: &[(u32, u32)]| erased(F103, &[&unlock(0x4002_2004), stores].concat(), &addresses);
     let page = erased(&[(cr, 2), (ar, FLASH + 0x1523), (cr, 0x42)]);
     assert_eq!(page, (vec![false, false, true, true, false], true));
     assert_eq!(erased(&[(cr, 4), (cr, 0x44)]), (vec![true; 5], true));
@@ -49,15 +55,20 @@ fn an_stm32f1_erases_the_page_that_per_selects() {
 #[test]
 fn sectors_and_pages_are_selected_by_number() {
     let addresses = [FLASH, FLASH + 0x4000, FLASH + 0x8000];
-    let cr = 0x4002_3C10;
-    let sector = erased(F405, &[(cr, 0x1_000A)], &addresses);
-    assert_eq!(sector, (vec![false, true, false], true));
-    assert_eq!(erased(F405, &[(cr, 0x1_0004)], &addresses).0, [true; 3]);
-    assert_eq!(erased(F405, &[(cr, 0x1_0008)], &addresses).0, [false; 3]);
+    let of_f405 = |value| {
+        let stores = [&unlock(0x4002_3C04)[..], &[(0x4002_3C10, value)]].concat();
+        erased(F405, &stores, &addresses)
+    };
+    assert_eq!(of_f405(0x1_000A), (vec![false, true, false], true));
+    assert_eq!(of_f405(0x1_0004).0, [true; 3]);
+    assert_eq!(of_f405(0x1_0008).0, [false; 3]);
     let addresses = [FLASH, FLASH + 0x800, FLASH + 0x1000];
-    let cr = 0x4002_2014;
-    assert_eq!(erased(G071, &[(cr, 0x1_000A)], &addresses).0, [false, true, false]);
-    assert_eq!(erased(G071, &[(cr, 0x1_0004)], &addresses).0, [true; 3]);
+    let of_g071 = |value| {
+        let stores = [&unlock(0x4002_2008)[..], &[(0x4002_2014, value)]].concat();
+        erased(G071, &stores, &addresses).0
+    };
+    assert_eq!(of_g071(0x1_000A), [false, true, false]);
+    assert_eq!(of_g071(0x1_0004), [true; 3]);
 }
 
 /// RM0433: KEYR1 at 0x4, CR1 at 0xC, those of the second bank 0x100 further; LOCK 0, SER 2, START 7, SNB from 8.
@@ -65,12 +76,18 @@ fn sectors_and_pages_are_selected_by_number() {
 fn a_locked_flash_erases_nothing() {
     let flash = 0x5200_2000;
     let addresses = [FLASH, FLASH + 0x2_0000, FLASH + 0x10_0000, FLASH + 0x12_0000];
-    let unlock = |bank: u32| [(flash + bank + 4, 0x4567_0123), (flash + bank + 4, 0xCDEF_89AB)];
     for (bank, sector) in [(0, 1), (0x100, 3)] {
         let erase = (flash + bank + 0xC, 0x1B4);
         assert_eq!(erased(H743, &[erase], &addresses).0, [false; 4]);
-        let unlocked = erased(H743, &[unlock(bank).as_slice(), &[erase]].concat(), &addresses).0;
+        let unlocked =
+            erased(H743, &[unlock(flash + bank + 4).as_slice(), &[erase]].concat(), &addresses).0;
         let expected: Vec<_> = (0..4).map(|at| at == sector).collect();
         assert_eq!(unlocked, expected, "{bank:#x}");
+    }
+    // The highest bit of CR, or bit 7 of an STM32F1's, is LOCK: no store but the keys' clears it.
+    for (chip, cr, erase) in
+        [(F103, 0x4002_2010, 0x44), (F405, 0x4002_3C10, 0x1_0004), (G071, 0x4002_2014, 0x1_0004)]
+    {
+        assert_eq!(erased(chip, &[(cr, 0), (cr, erase)], &[FLASH]), (vec![false], false));
     }
 }

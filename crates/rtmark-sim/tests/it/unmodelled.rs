@@ -119,13 +119,16 @@ fn told(soc: &str, stores: &[(u32, u32)]) -> Vec<(u32, u64)> {
 #[test]
 fn erasing_and_programming_flash_are_reported() {
     let f100 = include_str!("../../../../socs/stm32f100.toml");
-    let (control, address) = (0x4002_2010, 0x4002_2014);
-    assert_eq!(told(f100, &[(address, 0x0800_0C10), (control, 2)]), []);
-    assert_eq!(told(f100, &[(address, 0x0800_0C10), (control, 2 | 1 << 6)]), [(control, 1)]);
+    let (key, control, address) = (0x4002_2004, 0x4002_2010, 0x4002_2014);
+    let unlocked = |stores: &[(u32, u32)]| {
+        told(f100, &[&[(key, 0x4567_0123), (key, 0xCDEF_89AB)], stores].concat())
+    };
+    assert_eq!(unlocked(&[(address, 0x0800_0C10), (control, 2)]), []);
+    assert_eq!(unlocked(&[(address, 0x0800_0C10), (control, 2 | 1 << 6)]), [(control, 1)]);
     // Unlocking takes no time on a chip, either; words programmed are reported once.
-    assert_eq!(told(f100, &[(control, 1), (control, 0)]), []);
+    assert_eq!(unlocked(&[(control, 1), (control, 0)]), []);
     let programs = [(control, 1), (0x0800_0C00, 0), (0x0800_0C04, 0)];
-    assert_eq!(told(f100, &programs), [(control, 1)]);
+    assert_eq!(unlocked(&programs), [(control, 1)]);
     let nrf = include_str!("../../../../socs/nrf52840.toml");
     let (config, erase_page) = (0x4001_E504, 0x4001_E508);
     assert_eq!(told(nrf, &[(config, 2), (erase_page, 0x1000)]), [(erase_page, 1)]);

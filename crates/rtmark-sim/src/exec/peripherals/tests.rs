@@ -461,6 +461,9 @@ fn flash_accepts_only_the_enabled_operation() {
     // By an address that another register holds.
     let mut f100 = machine!("stm32f100");
     f100.0.poke(0x0800_0000, &[0; 0x2000]).expect("flash");
+    for value in [0x4567_0123, 0xCDEF_89AB] {
+        f100.write(0x4002_2004, value);
+    }
     f100.write(0x4002_2014, 0x0800_0C10);
     f100.write(0x4002_2010, 2 | 1 << 6);
     let around = [0x0800_0BFC, 0x0800_0C00, 0x0800_0FFC, 0x0800_1000];

@@ -167,10 +167,12 @@ impl Soc {
                     ),
                 );
             }
-            if act.value.is_some() && act.how != ActHow::Store {
+            if act.value.is_some() && act.how == ActHow::Flip {
                 return refuse(
                     &path("acts"),
-                    format!("register {name}: a value is for how = \"store\""),
+                    format!(
+                        "register {name}: a value is for how = \"store\", \"set\" or \"clear\""
+                    ),
                 );
             }
         }

@@ -61,6 +61,21 @@ fn rp2350_start_up_code_finds_what_it_waits_for() {
             (&[(0xD000_0054, 0)], 0xD000_0050, 2, true),
         ],
     );
+    // STATUS of pin 0, CTRL of the first and of the last one: no function is selected.
+    for (machine, bank, last) in
+        [(machine!("rp2040"), 0x4001_4000, 29), (machine!("rp2350"), 0x4002_8000, 47)]
+    {
+        let [status, first, last] = [0, 4, 8 * last + 4].map(|at| bank + at);
+        check(
+            machine,
+            &[
+                (&[], status, 0, false),
+                (&[], first, 0x1F, false),
+                (&[(first, 5)], first, 5, false),
+                (&[], last, 0x1F, false),
+            ],
+        );
+    }
     check(machine!("rp2350"), &[(&[(0xD000_00AC, 0)], 0xD000_0000, 0, false)]);
     check(machine!("rp2350"), &[(&[(0xD000_00AC, 1)], 0xD000_0000, 0, true)]);
 }
@@ -84,6 +99,49 @@ fn stm32_ports_and_clocks_have_their_reset_values() {
     check(machine!("stm32f405"), &[(&[], 0x4002_3830, 0x10_0000, false)]);
 }
 
+/// Of each STM32: GPIOC, and the register with the flags of the last reset, their value after power-on, and the bit
+/// that clears them.
+fn stm32s() -> [(Rig, u32, u32, u32, u8); 10] {
+    [
+        (machine!("stm32c031"), 0x5000_0800, 0x4002_1060, 0x0C00_0000, 23),
+        (machine!("stm32f100"), 0x4001_1000, 0x4002_1024, 0x0C00_0000, 24),
+        (machine!("stm32f103"), 0x4001_1000, 0x4002_1024, 0x0C00_0000, 24),
+        (machine!("stm32f405"), 0x4002_0800, 0x4002_3874, 0x0E00_0000, 24),
+        (machine!("stm32f411"), 0x4002_0800, 0x4002_3874, 0x0E00_0000, 24),
+        (machine!("stm32f446"), 0x4002_0800, 0x4002_3874, 0x0E00_0000, 24),
+        (machine!("stm32g071"), 0x5000_0800, 0x4002_1060, 0x0C00_0000, 23),
+        (machine!("stm32g431"), 0x4800_0800, 0x4002_1094, 0x0C00_0000, 23),
+        (machine!("stm32h743"), 0x5802_0800, 0x5802_44D0, 0x00E8_0000, 16),
+        (machine!("stm32l432"), 0x4800_0800, 0x4002_1094, 0x0C00_0000, 23),
+    ]
+}
+
+/// RM0008, RM0090, RM0394, RM0433, RM0440, RM0444, GPIOx_BSRR: a pin that is set and reset at once is set.
+#[test]
+fn setting_an_output_precedes_resetting_it() {
+    for (mut machine, port, ..) in stm32s() {
+        let soc = machine.0.soc().name.clone();
+        let output = port + if soc.starts_with("stm32f10") { 0xC } else { 0x14 };
+        machine.write(output, 0b1110);
+        machine.write(output + 4, 0b0110 << 16 | 0b0011);
+        assert_eq!(machine.read(output), 0b1011, "{soc}");
+    }
+}
+
+#[test]
+fn the_flags_of_the_last_reset_can_be_cleared() {
+    for (mut machine, _, register, flags, clear) in stm32s() {
+        let soc = machine.0.soc().name.clone();
+        let settings = machine.read(register) & 0xFFFF;
+        assert_eq!(machine.read(register), flags | settings, "{soc}");
+        machine.write(register, 1 << clear | settings);
+        let cleared = machine.read(register);
+        assert_eq!(cleared & !(1 << clear), settings, "{soc}");
+        // RM0090: RMVF has no value to read.
+        assert_eq!(cleared >> clear & 1, u32::from(!soc.starts_with("stm32f4")), "{soc}");
+    }
+}
+
 /// Nothing is attached: a button between a pin and ground is not pressed.
 #[test]
 fn inputs_are_pulled_up_and_outputs_are_as_they_are_set() {
@@ -97,10 +155,16 @@ fn inputs_are_pulled_up_and_outputs_are_as_they_are_set() {
         check(
             machine,
             &[
-                // Pin 0 is an output, the others are inputs: 1 pulled up, 2 pulled down, 3 not pulled.
-                (&[(mode, 0b01), (pull, 0b10_0100), (output, 0b1001)], input, 0b0011, false),
+                // Pin 0 is an output, the others are inputs: 1 pulled up, 2 pulled down, 3 not pulled; 4 is
+                // pulled up, and analog.
+                (
+                    &[(mode, 0b11_0000_0001), (pull, 0b01_0010_0100), (output, 0b1001)],
+                    input,
+                    0b0011,
+                    false,
+                ),
                 (&[(set, 0b1 << 16)], input, 0b0010, false),
-                (&[(mode, 0b0101)], input, 0, false),
+                (&[(mode, 0b11_0000_0101)], input, 0, false),
                 (&[(set, 0b10)], input, 0b0010, false),
             ],
         );
