@@ -174,6 +174,9 @@ impl System {
         let (written, effects) =
             self.with_device(at, cycle, |device, env| device.write(offset, value, mask, env));
         self.devices.has_written(at, address, written, &effects);
+        for at in &effects.reset {
+            self.look_at_device(*at, cycle);
+        }
         Some(())
     }
 

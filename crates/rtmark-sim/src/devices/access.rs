@@ -1,7 +1,9 @@
 //! Accesses to the registers of devices, shared by all cores.
 
+use super::receiver::Receiver;
 use super::{
-    AttachedDevice, Device, DeviceModel, Devices, Direction, Effects, Env, Strictness, each, held,
+    AttachedDevice, ClockRatio, Device, DeviceModel, Devices, Direction, Effects, Env,
+    ReceivesBytes, Strictness, each, held,
 };
 use crate::devices::Console;
 use crate::memory::Bus;
@@ -34,10 +36,15 @@ impl Devices {
         if self.attached[at].enabled_by.is_some() {
             self.note_enabled(at);
         }
-        effects.clock_changed = effects.registers_written
-            && self.attached[at].sets_clock
-            && self.follow_clock_registers(now);
-        if effects.registers_written && self.attached[at].sets_waits {
+        if effects.registers_written && self.attached[at].resets_others {
+            self.follow_reset_registers(now, memories, &mut effects);
+        }
+        let changed = || std::iter::once(&at).chain(&effects.reset);
+        let sets_clock = changed().any(|at| self.attached[*at].sets_clock);
+        let sets_waits = changed().any(|at| self.attached[*at].sets_waits);
+        effects.clock_changed =
+            effects.registers_written && sets_clock && self.follow_clock_registers(now);
+        if effects.registers_written && sets_waits {
             self.waits.set(|address| held(&self.attached, address), memories);
             effects.memory_changed = true;
         }
@@ -98,6 +105,40 @@ impl Devices {
 }
 
 impl AttachedDevice {
+    /// Returns the receiving side of a UART.
+    pub(super) fn receiver(&mut self) -> Option<&mut Receiver> {
+        match &mut self.device {
+            Device::Pl011(uart) => Some(uart.receiver()),
+            Device::CmsdkUart(uart) => Some(uart.receiver()),
+            Device::Stm32Usart(uart) => Some(uart.receiver()),
+            Device::NrfUarte(uart) => Some(uart.receiver()),
+            _ => None,
+        }
+    }
+
+    /// Updates the device's state for everything that has happened up to now.
+    pub fn settle(&mut self, now: u64, ratio: ClockRatio) {
+        each!(&mut self.device, it => it.settle(now, ratio));
+    }
+
+    /// Returns the next cycle in which an output may rise by itself.
+    pub(super) fn next_date(&self, ratio: ClockRatio) -> Option<u64> {
+        each!(&self.device, it => it.due(ratio))
+    }
+
+    /// Returns the interrupt outputs now, and the next cycle in which one may rise by itself.
+    pub fn outputs_and_due(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
+        each!(&mut self.device, it => {
+            it.settle(now, ratio);
+            (it.outputs(now), it.due(ratio))
+        })
+    }
+
+    /// Returns whether an address is one of its own.
+    pub const fn has(&self, address: u32) -> bool {
+        address.wrapping_sub(self.base) < self.size
+    }
+
     /// Returns the offset of the register at an address, also of one that an alias for atomic writes reaches.
     pub const fn offset_of(&self, address: u32) -> u32 {
         let offset = address - self.base;

@@ -23,6 +23,7 @@ mod pins;
 mod polls;
 mod receiver;
 mod registers;
+mod resets;
 mod sio;
 mod timer;
 mod transmitter;
@@ -55,6 +56,7 @@ pub use pins::{Drive, Level, PinChange};
 use polls::Polls;
 use receiver::Receiver;
 use registers::Registers;
+use resets::{ResetLine, connect_resets};
 use sio::Sio;
 use timer::RpChip;
 pub use transmitter::SendFault;
@@ -180,6 +182,11 @@ trait DeviceModel {
     /// Updates its state for everything that has happened up to now.
     fn settle(&mut self, _now: u64, _ratio: ClockRatio) {}
 
+    /// Called on a new device, to begin with in this cycle.
+    fn begin(&mut self, now: u64, ratio: ClockRatio) {
+        self.settle(now, ratio);
+    }
+
     /// Returns the next cycle in which an output may rise by itself.
     fn due(&self, _ratio: ClockRatio) -> Option<u64> {
         None
@@ -239,37 +246,9 @@ pub struct AttachedDevice {
     /// The program has read or written something else than zero: what does not respond reads as zero, and zeros are
     /// usually written where they are already.
     nonzero: bool,
-}
-
-impl AttachedDevice {
-    /// Returns the receiving side of a UART.
-    fn receiver(&mut self) -> Option<&mut Receiver> {
-        match &mut self.device {
-            Device::Pl011(uart) => Some(uart.receiver()),
-            Device::CmsdkUart(uart) => Some(uart.receiver()),
-            Device::Stm32Usart(uart) => Some(uart.receiver()),
-            Device::NrfUarte(uart) => Some(uart.receiver()),
-            _ => None,
-        }
-    }
-
-    /// Updates the device's state for everything that has happened up to now.
-    pub fn settle(&mut self, now: u64, ratio: ClockRatio) {
-        each!(&mut self.device, it => it.settle(now, ratio));
-    }
-
-    /// Returns the next cycle in which an output may rise by itself.
-    fn next_date(&self, ratio: ClockRatio) -> Option<u64> {
-        each!(&self.device, it => it.due(ratio))
-    }
-
-    /// Returns the interrupt outputs now, and the next cycle in which one may rise by itself.
-    pub fn outputs_and_due(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
-        each!(&mut self.device, it => {
-            it.settle(now, ratio);
-            (it.outputs(now), it.due(ratio))
-        })
-    }
+    reset_line: Option<ResetLine>,
+    /// Its registers reset others.
+    resets_others: bool,
 }
 
 /// The devices of a soc.
@@ -395,6 +374,8 @@ impl Devices {
                 sets_waits: false,
                 enabled_by: peripheral.enabled_by.clone().map(Arc::new),
                 nonzero: false,
+                reset_line: None,
+                resets_others: false,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);
@@ -407,6 +388,7 @@ impl Devices {
             let ratio = ClockRatio::undivided(clock.history.clock());
             each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
         }
+        connect_resets(&mut attached, soc);
         Self {
             attached: attached.into(),
             next: u64::MAX,

@@ -222,6 +222,23 @@ impl Registers {
         self.written.insert(on, held);
     }
 
+    /// Returns the lines of EXTI that it connects, with the ports to which it does after a reset.
+    pub fn initial_routes(&self) -> impl Iterator<Item = (u8, u8)> {
+        let routing = self
+            .rules
+            .iter()
+            .filter_map(|rules| Some((rules.register.routes.as_ref()?, rules.register.reset)));
+        routing.flat_map(|(routes, reset)| routes.of(reset))
+    }
+
+    /// Returns the pins that its pads may pull up, and whether they do after a reset.
+    pub fn initial_pulls(&self) -> impl Iterator<Item = (u8, bool)> {
+        self.rules.iter().filter_map(|rules| {
+            let PullUp { pin, bit } = rules.register.pulls_up?;
+            Some((pin, rules.register.reset >> bit & 1 == 1))
+        })
+    }
+
     /// Applies the registers' values to the memories that they control.
     pub fn control_memories(&self, memories: &mut LineMemories) {
         for rules in self.rules.iter() {
@@ -315,12 +332,7 @@ impl DeviceModel for Registers {
             env.effects.pulled = Some((pin, self.held(offset) >> bit & 1 == 1));
         }
         if let Some(routes) = &register.routes {
-            let held = self.held(offset);
-            let lines = (0..routes.count).map(|at| {
-                let port = held >> (at * routes.width) & ones(routes.width);
-                (routes.first + at, port as u8)
-            });
-            env.effects.routed.extend(lines);
+            env.effects.routed.extend(routes.of(self.held(offset)));
         }
         if let (Some(control), Some(memory)) = (&register.controls, memory) {
             apply(control, self.value(offset), &mut env.memories[*memory]);

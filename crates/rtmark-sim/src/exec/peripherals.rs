@@ -195,6 +195,9 @@ impl State {
                 self.look_at_device(at, now);
             }
         }
+        for at in &effects.reset {
+            self.look_at_device(*at, now);
+        }
         if effects.connected.is_some() {
             for at in self.devices.publish(now) {
                 self.look_at_device(at, now);

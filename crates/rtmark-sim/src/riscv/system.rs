@@ -253,6 +253,9 @@ impl System {
         let (written, effects) =
             self.with_device(at, cycle, |device, env| device.store(offset, value, mask, env));
         self.devices.has_written(at, address, written, &effects);
+        for at in &effects.reset {
+            self.look_at_device(*at, cycle);
+        }
         if effects.clock_changed
             && let Some(timer) = &mut self.timer
         {

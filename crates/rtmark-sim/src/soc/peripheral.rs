@@ -159,6 +159,10 @@ pub struct Peripheral {
     /// same, but a program that has read or written something else than zero before is told of.
     #[serde(default)]
     pub enabled_by: Option<ClockCondition>,
+    /// What resets it, and holds it in its reset while it holds. Until it does for the first time in a program, it
+    /// responds all the same.
+    #[serde(default)]
+    pub reset_by: Option<ClockCondition>,
     /// Width of a timer's counter in bits: of an STM32's 16 by default, 32 for some; the most that BITMODE may
     /// select of a Nordic's, 32 by default, 16 for some.
     #[serde(default)]
@@ -429,6 +433,17 @@ pub struct Routes {
     pub count: u8,
     /// The width of each field in bits.
     pub width: u8,
+}
+
+impl Routes {
+    /// Returns the lines with the ports that a register's value selects for them.
+    pub(crate) fn of(&self, value: u32) -> impl Iterator<Item = (u8, u8)> + use<> {
+        let Self { first, count, width } = *self;
+        (0..count).map(move |at| {
+            let port = value >> (at * width) & u32::MAX >> (32 - width);
+            (first + at, port as u8)
+        })
+    }
 }
 
 /// Registers of a port with two bits for each pin (RM0090, 8.4): a pin is an output where those of `mode` are 1,

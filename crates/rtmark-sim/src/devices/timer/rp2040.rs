@@ -150,6 +150,11 @@ impl DeviceModel for Rp2040Timer {
         self.low.observe(now);
     }
 
+    fn begin(&mut self, now: u64, _: ClockRatio) {
+        self.low.set(now, 0);
+        self.high = 0;
+    }
+
     fn core_clock_changed(&mut self, now: u64, ratio: ClockRatio) {
         self.settle(now, ratio);
         self.low.set_rate(now, microseconds(ratio));

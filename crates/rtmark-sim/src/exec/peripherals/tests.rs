@@ -26,6 +26,7 @@ mod nrf_rtc;
 mod nrf_variants;
 mod pins;
 mod registers;
+mod resets;
 mod uarts;
 
 /// A machine whose program is the test.

@@ -19,17 +19,22 @@ fn path(at: usize, key: &'static str) -> [KeyStep; 4] {
 }
 
 impl Soc {
-    /// Completes the fields of the clock tree, of factors of wait states and of what enables peripherals with the
-    /// addresses of their registers.
+    /// Completes the fields of the clock tree, of factors of wait states, and of what enables and resets peripherals
+    /// with the addresses of their registers.
     pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
-            let Some(mut condition) = self.peripherals[at].enabled_by.take() else { continue };
-            find_register(&self.peripherals, &mut condition.field).or_else(|problem| {
-                let [list, key] = ["peripheral", "enabled_by"].map(KeyStep::Key);
-                let path = [list, KeyStep::Index(at), key];
-                refuse(&path, format!("peripheral {}: {problem}", self.peripherals[at].name))
-            })?;
-            self.peripherals[at].enabled_by = Some(condition);
+            let Peripheral { name, enabled_by, reset_by, .. } = &self.peripherals[at];
+            let name = name.clone();
+            let [mut enabled_by, mut reset_by] = [enabled_by.clone(), reset_by.clone()];
+            for (key, condition) in [("enabled_by", &mut enabled_by), ("reset_by", &mut reset_by)] {
+                let Some(condition) = condition else { continue };
+                find_register(&self.peripherals, &mut condition.field).or_else(|problem| {
+                    let path = [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key(key)];
+                    refuse(&path, format!("peripheral {name}: {problem}"))
+                })?;
+            }
+            self.peripherals[at].enabled_by = enabled_by;
+            self.peripherals[at].reset_by = reset_by;
         }
         for (at, Memory { name, wait_states_by: factors, .. }) in
             self.memories.iter_mut().enumerate()

@@ -1,0 +1,93 @@
+//! Peripherals that the program resets by a bit of another block (RM0090, 7.1.1; RP2040 datasheet, 2.14).
+
+use std::sync::Arc;
+
+use super::{AttachedDevice, Device, DeviceModel, Devices, Effects, each, held};
+use crate::soc::{ClockCondition, Soc};
+use crate::timing::LineMemories;
+
+/// What resets a device.
+#[derive(Clone, Debug)]
+pub struct ResetLine {
+    source: Arc<ResetSource>,
+    /// The device is being held in its reset.
+    is_held: bool,
+}
+
+#[derive(Debug)]
+struct ResetSource {
+    /// What must hold so that the device is held in its reset.
+    condition: ClockCondition,
+    /// The device as it is after a reset.
+    new: Device,
+}
+
+/// Gives new devices the lines that the soc file says.
+pub fn connect_resets(attached: &mut [AttachedDevice], soc: &Soc) {
+    for peripheral in &soc.peripherals {
+        let Some(condition) = peripheral.reset_by.clone() else { continue };
+        let is_held = condition.holds(&|address| held(attached, address));
+        for device in attached.iter_mut() {
+            if device.base == peripheral.base {
+                let new = device.device.clone();
+                let source = Arc::new(ResetSource { condition: condition.clone(), new });
+                device.reset_line = Some(ResetLine { source, is_held });
+            }
+            device.resets_others |= device.has(condition.field.address);
+        }
+    }
+}
+
+impl Devices {
+    /// Resets the devices of which a reset has begun or ended since the last call: what was written to them in
+    /// between had no effect.
+    pub(super) fn follow_reset_registers(
+        &mut self,
+        now: u64,
+        memories: &mut LineMemories,
+        effects: &mut Effects,
+    ) {
+        for at in 0..self.attached.len() {
+            let Some(ResetLine { source, is_held }) = &self.attached[at].reset_line else {
+                continue;
+            };
+            let holds = source.condition.holds(&|address| held(&self.attached, address));
+            if holds == *is_held {
+                continue;
+            }
+            let source = Arc::clone(source);
+            self.attached[at].reset_line =
+                Some(ResetLine { source: Arc::clone(&source), is_held: holds });
+            self.renew(at, source.new.clone(), now);
+            if let Device::Registers(registers) = &source.new {
+                registers.control_memories(memories);
+                effects.memory_changed = true;
+                effects.routed.extend(registers.initial_routes());
+                for (pin, up) in registers.initial_pulls() {
+                    self.pull(pin, up);
+                }
+            }
+            effects.reset.push(at);
+        }
+    }
+
+    /// Replaces a device by a new one at the same lines and pins.
+    fn renew(&mut self, at: usize, mut new: Device, now: u64) {
+        let ratio = self.ratio(at);
+        each!(&mut new, it => {
+            it.core_clock_changed(now, ratio);
+            it.begin(now, ratio);
+        });
+        for (pin, drive) in &self.drives {
+            let drive = drive.on_clock(self.clock_history());
+            each!(&mut new, it => it.drive(pin, &drive));
+        }
+        let attached = &mut self.attached[at];
+        let unread = attached.receiver().map(|receiver| receiver.remaining().to_vec());
+        attached.device = new;
+        if let (Some(receiver), Some(unread)) = (attached.receiver(), unread) {
+            receiver.connect(&unread, now);
+        }
+        self.note_written(at);
+    }
+}
