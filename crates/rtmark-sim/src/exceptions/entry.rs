@@ -411,12 +411,19 @@ impl State {
         Ok(())
     }
 
-    /// SVC at `pc`: taken at once, or a fault if it cannot be taken.
+    /// SVC at `pc`: taken at once, or a fault if it cannot be taken. Either way it has been executed: the frame
+    /// holds the address after it (B1.5.6).
     pub(crate) fn supervisor_call(&mut self, pc: u32) -> Result<(), Stop> {
         if self.system.nvic.could_take(SVCALL, self.masks()) {
             self.pend(SVCALL, self.cycles);
             return self.take(SVCALL);
         }
-        self.fault(FaultKind::SupervisorCall, None, pc)
+        match self.raise(self.report(FaultKind::SupervisorCall, None, pc)) {
+            Ok(exception) => self.take(exception),
+            Err(stop) => {
+                self.cpu.pc = pc;
+                Err(stop)
+            }
+        }
     }
 }

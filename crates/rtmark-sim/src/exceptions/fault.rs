@@ -29,7 +29,7 @@ const INVEP: u32 = 1;
 const LSERR: u32 = 1 << 7;
 
 impl State {
-    fn report(&self, kind: FaultKind, address: Option<u32>, pc: u32) -> FaultReport {
+    pub(super) fn report(&self, kind: FaultKind, address: Option<u32>, pc: u32) -> FaultReport {
         FaultReport {
             kind,
             pc,
@@ -242,7 +242,7 @@ impl State {
 
     /// Makes a synchronous fault's exception pending, and returns that exception: HardFault if the fault's
     /// own handler is disabled or not urgent enough.
-    fn raise(&mut self, report: FaultReport) -> Result<u16, Stop> {
+    pub(super) fn raise(&mut self, report: FaultReport) -> Result<u16, Stop> {
         let own = self.record_fault(report.kind, report.address);
         let handled = self.features.mainline
             && self.handles_fault(own)

@@ -215,7 +215,10 @@ impl State {
             }
             20 => return self.write_control(value),
             _ if !privileged => return,
-            8 => self.cpu.set_msp(value),
+            8 => {
+                self.watches.stack.pointer_set(self.cpu.msp(), value);
+                self.cpu.set_msp(value);
+            }
             9 => self.cpu.set_psp(value),
             10 if self.features.v8m => self.cpu.main_limit = value & !7,
             11 if self.features.v8m => self.cpu.process_limit = value & !7,

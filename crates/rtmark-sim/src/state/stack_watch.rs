@@ -21,11 +21,17 @@ pub struct StackOverflow {
     pub end: u32,
 }
 
+/// The bytes of all registers that a kernel may save on the stack in use, for which it sets the stack pointer: the core's
+/// and the FPU's, and some masks.
+const CONTEXT: u32 = 256;
+
 /// Looks for the first overflow, if requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StackWatch {
-    /// The lowest address that belongs to the stack; 0 if nothing is looked for.
+    /// The lowest address that belongs to the stack; 0 if nothing is looked for now.
     end: u32,
+    /// The same while the main stack pointer is in another stack, and the highest address.
+    bounds: (u32, u32),
     /// The end of the stretch next to `end` that a stack fills before it grows beyond.
     filled: u32,
     /// How many more stores below `end` are looked at although nothing is in that stretch.
@@ -37,7 +43,20 @@ impl StackWatch {
     /// Begins to look for an overflow of a stack that grows down from `top` to `end`.
     pub const fn begin(&mut self, end: u32, top: u32) {
         let filled = end + top.saturating_sub(end) / 4;
-        *self = Self { end, filled, patience: 1_000, overflow: None };
+        *self = Self { end, bounds: (end, top), filled, patience: 1_000, overflow: None };
+    }
+
+    /// Looks for nothing any more.
+    const fn finish(&mut self) {
+        (self.end, self.bounds) = (0, (0, 0));
+    }
+
+    /// Called when the program sets the main stack pointer: that may be to a stack of its own.
+    pub fn pointer_set(&mut self, before: u32, value: u32) {
+        let (end, top) = self.bounds;
+        let is_within = (end..=top).contains(&value);
+        let saves_context = self.end != 0 && value < end && before.wrapping_sub(value) <= CONTEXT;
+        self.end = if is_within || saves_context { end } else { 0 };
     }
 
     pub const fn overflow(&self) -> Option<StackOverflow> {
@@ -54,8 +73,9 @@ impl State {
 
     /// Records the first overflow, and looks for no other.
     ///
-    /// A program may also have moved the stack pointer to another stack of its own, among its data. Then the stretch
-    /// next to the end of the first one is still as at reset. What was just stored may have been the first there.
+    /// A program may also have moved the stack pointer to another stack of its own, among its data, without MSR. Then
+    /// the stretch next to the end of the first one is still as at reset. What was just stored may have been the first
+    /// there.
     #[cold]
     pub fn note_stack_overflow(&mut self, reached: u32) {
         let StackWatch { end, filled, .. } = self.watches.stack;
@@ -65,11 +85,11 @@ impl State {
         if stretch.iter().any(|&byte| byte != RAM_AT_RESET) {
             let cycle = Cycles(self.cycles);
             stack.overflow = Some(StackOverflow { cycle, pc: self.cpu.pc, reached, end });
-            stack.end = 0;
+            stack.finish();
         } else {
             stack.patience -= 1;
             if stack.patience == 0 {
-                stack.end = 0;
+                stack.finish();
             }
         }
     }

@@ -83,6 +83,37 @@ fn a_store_across_the_end_of_a_stack_of_which_little_was_used_is_found() {
     }
 }
 
+/// As a kernel with a stack of its own for interrupts does. The first stack has been filled to its end.
+#[test]
+fn a_stack_that_the_program_has_set_is_another_one() {
+    const MSP: u16 = 8;
+    let other = END - 1024;
+    for &core in CoreKind::CORTEX_M {
+        let reached = |program: &dyn Fn(&mut Firmware)| {
+            let mut firmware = Firmware::new();
+            firmware.op(&[PUSH; 10]);
+            program(&mut firmware);
+            firmware.mark("waits").forever();
+            let mut machine = firmware.on(core).machine;
+            machine.watch_stack(END, STACK);
+            machine.run(Cycles(1_000));
+            machine.stack_overflow().map(|overflow| overflow.reached)
+        };
+        let elsewhere = reached(&|it| {
+            it.set(4, other).msr(MSP, 4).op(&[PUSH]).set(4, other - 48).msr(MSP, 4).op(&[PUSH]);
+        });
+        assert_eq!(elsewhere, None, "{core}");
+        let back = reached(&|it| {
+            it.set(4, other).msr(MSP, 4).op(&[PUSH]).set(4, END + BYTES).msr(MSP, 4).op(&[PUSH; 2]);
+        });
+        assert_eq!(back, Some(END - BYTES), "{core}");
+        let further_down = reached(&|it| {
+            it.set(4, END - 48).msr(MSP, 4).op(&[PUSH]);
+        });
+        assert_eq!(further_down, Some(END - 48 - BYTES), "{core}");
+    }
+}
+
 #[test]
 fn a_frame_that_the_stack_limit_forbids_is_none() {
     let core = CoreKind::CortexM33;

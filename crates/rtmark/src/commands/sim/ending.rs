@@ -118,7 +118,8 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
         ),
         Ending::Fault(report) if report.kind == FaultKind::SupervisorCall => Some(
             "SVCall must be more urgent than what executes: no mask (PRIMASK, FAULTMASK, BASEPRI) may hold \
-             it back, and no handler be as urgent; --deliver-faults runs the program's own fault handler",
+             it back, and no handler be as urgent; --deliver-faults runs the program's own fault handler, which some \
+             kernels use on purpose (NuttX on a Cortex-M0 switches threads in it)",
         ),
         Ending::Fault(report) if report.kind == FaultKind::UndefinedInstruction => Some(
             "compilers end a panic or a trap with such an instruction (udf): see the output above; otherwise \

@@ -142,6 +142,24 @@ fn the_flags_of_the_last_reset_can_be_cleared() {
     }
 }
 
+/// What the factory writes: flash sizes in KiB, and one-time programmable and option bytes that nobody has programmed.
+#[test]
+fn factory_data_can_be_read() {
+    check(
+        machine!("stm32h743"),
+        &[(&[], 0x1FF1_E880, 0xFFFF_0800, false), (&[], 0x1FF1_E800, 0x0020_0031, false)],
+    );
+    check(
+        machine!("stm32g071"),
+        &[
+            (&[], 0x1FFF_7800, 0xFFFF_FEAA, false),
+            (&[], 0x1FFF_7804, 0x0000_0155, false),
+            (&[(0x1FFF_7000, 0)], 0x1FFF_7000, u32::MAX, false),
+        ],
+    );
+    check(machine!("stm32f405"), &[(&[], 0x1FFF_79FC, u32::MAX, false)]);
+}
+
 /// Nothing is attached: a button between a pin and ground is not pressed.
 #[test]
 fn inputs_are_pulled_up_and_outputs_are_as_they_are_set() {
