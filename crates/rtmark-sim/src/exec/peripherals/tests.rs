@@ -27,6 +27,7 @@ mod nrf_variants;
 mod pins;
 mod registers;
 mod resets;
+mod stm32;
 mod uarts;
 
 /// A machine whose program is the test.
