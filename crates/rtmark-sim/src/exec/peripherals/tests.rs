@@ -27,6 +27,7 @@ mod nrf_variants;
 mod pins;
 mod registers;
 mod resets;
+mod rp;
 mod stm32;
 mod uarts;
 

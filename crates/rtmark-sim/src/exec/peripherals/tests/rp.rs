@@ -1,0 +1,32 @@
+//! What programs wait for, and look at, in RP2040 and RP2350.
+
+use super::*;
+
+/// The bases of peripherals that both chips have.
+struct Rp {
+    rig: Rig,
+    psm: u32,
+    /// As many bits as PSM has.
+    powered: u32,
+}
+
+fn both() -> [Rp; 2] {
+    let (rp2040, rp2350) = (machine!("rp2040"), machine!("rp2350"));
+    [
+        Rp { rig: rp2040, psm: 0x4001_0000, powered: 0x0001_FFFF },
+        Rp { rig: rp2350, psm: 0x4001_8000, powered: 0x01FF_FFFF },
+    ]
+}
+
+/// RP2040 datasheet, 2.13, and RP2350 datasheet, 7.4: a program that restarts the other core waits for DONE to fall.
+#[test]
+fn what_is_forced_off_is_not_done() {
+    for Rp { mut rig, psm, powered, .. } in both() {
+        assert_eq!(rig.read(psm + 0xC), powered);
+        let other_core = powered & !(powered >> 1);
+        rig.write(psm + 0x2004, other_core);
+        assert_eq!(rig.read(psm + 0xC), powered & !other_core);
+        rig.write(psm + 0x3004, other_core);
+        assert_eq!(rig.read(psm + 0xC), powered);
+    }
+}
