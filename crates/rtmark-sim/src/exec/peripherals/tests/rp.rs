@@ -8,13 +8,14 @@ struct Rp {
     psm: u32,
     /// As many bits as PSM has.
     powered: u32,
+    random_bit: u32,
 }
 
 fn both() -> [Rp; 2] {
     let (rp2040, rp2350) = (machine!("rp2040"), machine!("rp2350"));
     [
-        Rp { rig: rp2040, psm: 0x4001_0000, powered: 0x0001_FFFF },
-        Rp { rig: rp2350, psm: 0x4001_8000, powered: 0x01FF_FFFF },
+        Rp { rig: rp2040, psm: 0x4001_0000, powered: 0x0001_FFFF, random_bit: 0x4006_001C },
+        Rp { rig: rp2350, psm: 0x4001_8000, powered: 0x01FF_FFFF, random_bit: 0x400E_8020 },
     ]
 }
 
@@ -28,5 +29,14 @@ fn what_is_forced_off_is_not_done() {
         assert_eq!(rig.read(psm + 0xC), powered & !other_core);
         rig.write(psm + 0x3004, other_core);
         assert_eq!(rig.read(psm + 0xC), powered);
+    }
+}
+
+/// RP2040 datasheet, 2.17.5: a program makes numbers of these bits.
+#[test]
+fn the_random_bit_of_the_ring_oscillator_changes() {
+    for Rp { mut rig, random_bit, .. } in both() {
+        let bits: Vec<_> = (0..64).map(|_| rig.read(random_bit)).collect();
+        assert!(bits.contains(&0) && bits.contains(&1) && bits.iter().all(|bit| *bit < 2));
     }
 }
