@@ -9,13 +9,26 @@ struct Rp {
     /// As many bits as PSM has.
     powered: u32,
     random_bit: u32,
+    dormant: [u32; 2],
 }
 
 fn both() -> [Rp; 2] {
     let (rp2040, rp2350) = (machine!("rp2040"), machine!("rp2350"));
     [
-        Rp { rig: rp2040, psm: 0x4001_0000, powered: 0x0001_FFFF, random_bit: 0x4006_001C },
-        Rp { rig: rp2350, psm: 0x4001_8000, powered: 0x01FF_FFFF, random_bit: 0x400E_8020 },
+        Rp {
+            rig: rp2040,
+            psm: 0x4001_0000,
+            powered: 0x0001_FFFF,
+            random_bit: 0x4006_001C,
+            dormant: [0x4002_4008, 0x4006_000C],
+        },
+        Rp {
+            rig: rp2350,
+            psm: 0x4001_8000,
+            powered: 0x01FF_FFFF,
+            random_bit: 0x400E_8020,
+            dormant: [0x4004_8008, 0x400E_8010],
+        },
     ]
 }
 
@@ -38,5 +51,21 @@ fn the_random_bit_of_the_ring_oscillator_changes() {
     for Rp { mut rig, random_bit, .. } in both() {
         let bits: Vec<_> = (0..64).map(|_| rig.read(random_bit)).collect();
         assert!(bits.contains(&0) && bits.contains(&1) && bits.iter().all(|bit| *bit < 2));
+    }
+}
+
+/// RP2040 datasheet, 2.16.5 and 2.17.7: a chip that sleeps until a pin wakes it has no model.
+#[test]
+fn an_oscillator_that_is_stopped_is_told_of() {
+    let [coma, wake] = [b"coma", b"wake"].map(|word| u32::from_be_bytes(*word));
+    for (at, oscillator) in [(0, "XOSC"), (1, "ROSC")] {
+        for Rp { mut rig, dormant, .. } in both() {
+            assert_eq!(rig.read(dormant[at]), wake, "{oscillator}");
+            rig.write(dormant[at], wake);
+            assert_eq!(rig.0.unmodelled().count(), 0);
+            rig.write(dormant[at], coma);
+            assert_eq!(rig.0.unmodelled().count(), 1);
+            assert_eq!(rig.read(dormant[at]), wake, "it goes on at once");
+        }
     }
 }
