@@ -7,7 +7,7 @@
 use super::pins::{Drive, DrivenPins};
 use super::timer::RpChip;
 use super::{DeviceModel, Env};
-use crate::soc::{Peripheral, Pins};
+use crate::soc::{Peripheral, Pins, PullUp, Soc};
 
 /// The mailbox can accept a word, and holds none.
 const FIFO_READY: u32 = 1 << 1;
@@ -22,8 +22,8 @@ pub struct Sio {
     chip: RpChip,
     /// OUT and OE of the pins, then of the flash's pins and others.
     pins: [u32; 4],
-    /// The pins that their pads pull up.
-    pulled_up: u32,
+    /// The pins that their pads pull up, by their bits in GPIO_IN and GPIO_HI_IN.
+    pulled_up: [u32; 2],
     locks: u32,
     dividend: u32,
     divisor: u32,
@@ -52,11 +52,11 @@ fn divide(dividend: u32, divisor: u32, signed: bool) -> (u32, u32) {
 }
 
 impl Sio {
-    pub fn new(peripheral: &Peripheral, chip: RpChip) -> Self {
-        Self {
+    pub fn new(soc: &Soc, peripheral: &Peripheral, chip: RpChip) -> Self {
+        let mut sio = Self {
             chip,
             pins: [0; 4],
-            pulled_up: 0,
+            pulled_up: [0; 2],
             locks: 0,
             dividend: 0,
             divisor: 0,
@@ -66,7 +66,13 @@ impl Sio {
             ready_at: 0,
             names: peripheral.pins.clone(),
             driven: DrivenPins::default(),
+        };
+        for pad in soc.peripherals.iter().flat_map(|peripheral| &peripheral.registers) {
+            if let Some(PullUp { pin, bit }) = pad.pulls_up {
+                sio.pull(pin, pad.reset >> bit & 1 == 1);
+            }
         }
+        sio
     }
 
     /// Returns the pin register at an offset, and the effect of a write there: store, set, clear, flip.
@@ -84,8 +90,8 @@ impl Sio {
 
     /// Pulls a pin up, or not; the pads say so.
     pub const fn pull(&mut self, pin: u8, up: bool) {
-        let bit = 1 << (pin & 31);
-        self.pulled_up = if up { self.pulled_up | bit } else { self.pulled_up & !bit };
+        let (bit, pulled) = (1 << (pin & 31), &mut self.pulled_up[(pin >> 5 & 1) as usize]);
+        *pulled = if up { *pulled | bit } else { *pulled & !bit };
     }
 
     fn start_division(&mut self, now: u64, signed: bool) {
@@ -105,11 +111,11 @@ impl DeviceModel for Sio {
             // An input pin reads as it is driven.
             0x04 => {
                 let [output, enabled, ..] = self.pins;
-                let own = output & enabled | self.pulled_up & !enabled;
+                let own = output & enabled | self.pulled_up[0] & !enabled;
                 let driven = self.driven.iter();
                 driven.fold(own, |levels, (bit, drive)| drive.in_register(levels, bit, env.now))
             }
-            0x08 => self.pins[2] & self.pins[3],
+            0x08 => self.pins[2] & self.pins[3] | self.pulled_up[1] & !self.pins[3],
             0x50 => FIFO_READY,
             0x58 => 0,
             0x5C => self.locks,

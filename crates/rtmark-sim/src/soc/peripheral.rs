@@ -461,7 +461,7 @@ pub struct Pulled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PullUp {
-    /// The pin's number.
+    /// The pin's number; from 32 on, those in GPIO_HI_IN.
     pub pin: u8,
     /// The bit that pulls it up.
     pub bit: u8,

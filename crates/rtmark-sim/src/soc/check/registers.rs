@@ -44,8 +44,11 @@ fn check_pulls(
         let message = format!("register {name}: {wanted} is not a register of the block");
         return refuse(&path("pulled"), message);
     }
-    if register.pulls_up.is_some_and(|it| it.pin > 31 || it.bit > 31) {
-        return refuse(&path("pulls_up"), format!("register {name}: pins and bits are 0 to 31"));
+    if register.pulls_up.is_some_and(|it| it.pin > 63 || it.bit > 31) {
+        return refuse(
+            &path("pulls_up"),
+            format!("register {name}: pins are 0 to 63, bits 0 to 31"),
+        );
     }
     Ok(())
 }

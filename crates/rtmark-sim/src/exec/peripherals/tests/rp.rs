@@ -10,6 +10,8 @@ struct Rp {
     powered: u32,
     random_bit: u32,
     dormant: [u32; 2],
+    /// STATUS of the flash's select pin, its pad, and its bit in GPIO_HI_IN.
+    select: (u32, u32, u32),
 }
 
 fn both() -> [Rp; 2] {
@@ -21,6 +23,7 @@ fn both() -> [Rp; 2] {
             powered: 0x0001_FFFF,
             random_bit: 0x4006_001C,
             dormant: [0x4002_4008, 0x4006_000C],
+            select: (0x4001_8008, 0x4002_0018, 1),
         },
         Rp {
             rig: rp2350,
@@ -28,6 +31,7 @@ fn both() -> [Rp; 2] {
             powered: 0x01FF_FFFF,
             random_bit: 0x400E_8020,
             dormant: [0x4004_8008, 0x400E_8010],
+            select: (0x4003_0018, 0x4004_0018, 27),
         },
     ]
 }
@@ -51,6 +55,28 @@ fn the_random_bit_of_the_ring_oscillator_changes() {
     for Rp { mut rig, random_bit, .. } in both() {
         let bits: Vec<_> = (0..64).map(|_| rig.read(random_bit)).collect();
         assert!(bits.contains(&0) && bits.contains(&1) && bits.iter().all(|bit| *bit < 2));
+    }
+}
+
+/// A Pico's BOOTSEL button pulls the select pin low, which its pad pulls up.
+#[test]
+fn nobody_presses_the_button_at_the_flashs_select_pin() {
+    for Rp { mut rig, select: (status, pad, bit), .. } in both() {
+        let (levels, out, enable) = match bit {
+            1 => (0xD000_0008, 0xD000_0030, 0xD000_0040),
+            _ => (0xD000_0008, 0xD000_0014, 0xD000_0034),
+        };
+        assert_eq!(rig.read(status) >> 17 & 1, 1);
+        assert_eq!(rig.read(pad) & 0xFF, 0x5A);
+        assert_eq!(rig.read(levels) >> bit & 1, 1);
+        rig.write(enable, 1 << bit);
+        assert_eq!(rig.read(levels) >> bit & 1, 0, "driven");
+        rig.write(out, 1 << bit);
+        assert_eq!(rig.read(levels) >> bit & 1, 1);
+        rig.write(out, 0);
+        rig.write(enable, 0);
+        rig.write(pad + 0x3000, 1 << 3);
+        assert_eq!(rig.read(levels) >> bit & 1, 0, "no longer pulled up");
     }
 }
 
