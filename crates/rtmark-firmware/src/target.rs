@@ -241,9 +241,11 @@ impl From<&Soc> for Target {
     }
 }
 
-/// Returns the addresses of MTIME, and of MTIMECMP after it, in RP2350's SIO (datasheet, 3.1.8).
+/// Returns the addresses of MTIME, and of MTIMECMP after it, in RP2350's SIO (datasheet, 3.1.8), if time is counted by it.
 fn mtime(soc: &Soc) -> Option<[u32; 2]> {
-    let is_sio = |peripheral: &&Peripheral| peripheral.kind == PeripheralKind::Rp2350RiscvTimer;
+    let is_sio = |peripheral: &&Peripheral| {
+        peripheral.kind == PeripheralKind::Rp2350RiscvTimer && soc.core.is_riscv()
+    };
     let sio = soc.peripherals.iter().find(is_sio)?;
     let time = (sio.base & !0xFFF) + 0x1B0;
     Some([time, time + 8])

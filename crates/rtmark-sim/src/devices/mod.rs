@@ -58,6 +58,7 @@ use receiver::Receiver;
 use registers::Registers;
 use resets::{ResetLine, connect_resets};
 use sio::Sio;
+pub use timer::MachineTimer;
 use timer::RpChip;
 pub use transmitter::SendFault;
 pub use unmodelled::{Strictness, Unmodelled};
@@ -125,6 +126,7 @@ enum Device {
     NrfGpiote(NrfGpiote),
     NrfPpi(NrfPpi),
     Rp2040Timer(timer::Rp2040Timer),
+    SioTimer(timer::SioTimer),
     Sio(Sio),
     Exti(Exti),
     IoBank(IoBank),
@@ -151,6 +153,7 @@ macro_rules! each {
             Device::NrfGpiote($it) => $what,
             Device::NrfPpi($it) => $what,
             Device::Rp2040Timer($it) => $what,
+            Device::SioTimer($it) => $what,
             Device::Sio($it) => $what,
             Device::Exti($it) => $what,
             Device::IoBank($it) => $what,
@@ -337,10 +340,9 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Stm32ExtiH7 => Device::Exti(Exti::new(ExtiLayout::H7)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::new(peripheral.enabled)),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
+        Kind::Rp2350RiscvTimer => Device::SioTimer(timer::SioTimer::new(peripheral, soc.clock)),
         // The core implements these itself, so nothing remains to be done here.
-        Kind::RiscvClint | Kind::Rp2350RiscvTimer | Kind::Pl390 => {
-            Device::Registers(Registers::new(peripheral, soc))
-        }
+        Kind::RiscvClint | Kind::Pl390 => Device::Registers(Registers::new(peripheral, soc)),
     }
 }
 
@@ -356,7 +358,7 @@ impl Devices {
         let mut attached: Vec<_> = soc
             .peripherals
             .iter()
-            .filter(|peripheral| !peripheral.kind.is_core_peripheral())
+            .filter(|peripheral| !peripheral.kind.is_part_of(soc.core))
             .map(|peripheral| AttachedDevice {
                 base: peripheral.base,
                 size: peripheral.extent(),

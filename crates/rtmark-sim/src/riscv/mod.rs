@@ -9,7 +9,7 @@
 //! | `isa` | encodings, one line each; operations; decoding; Zcmp's steps; assembly language | time |
 //! | `timing` | a folder for each core's pipeline; `cycle` and `demand`, its interface; `memo`; `port` | the effect of instructions |
 //! | `csr` | privilege, traps, counters; the interrupt controller; protection | memory |
-//! | `hart`, `timer`, `system`, `inputs`, `decoded` | registers; the system behind the ports; interrupt inputs; decoded instructions | the pipeline |
+//! | `hart`, `system`, `inputs`, `decoded` | registers; the system behind the ports; interrupt inputs; decoded instructions | the pipeline |
 //! | `exec` | what each operation is about to do, and its effects | cycles, except those passed to it |
 //! | `graph` | the graph of passages and the effect of each | when something else is due |
 //! | `core`, `fast_path` | execution and timing together, cycle by cycle; runs along the graph | how runs end |
@@ -32,7 +32,6 @@ mod rules;
 mod semihosting;
 mod state;
 mod system;
-mod timer;
 mod timing;
 mod trial;
 

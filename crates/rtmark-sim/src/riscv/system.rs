@@ -1,9 +1,10 @@
 //! Everything outside the core: memories, the core-local timer, peripherals.
 
 use super::isa::op::Width;
-use super::timer::Timer;
 use super::timing::{Demand, Flow, Memory};
-use crate::devices::{AttachedDevice, Console, DeviceContext, Devices, Direction, Effects, Env};
+use crate::devices::{
+    AttachedDevice, Console, DeviceContext, Devices, Direction, Effects, Env, MachineTimer,
+};
 use crate::memory::{Bus, Place};
 use crate::soc::Soc;
 use crate::timing::{LineMemories, LineMemory};
@@ -24,7 +25,7 @@ const FETCH_AHEAD: u32 = 16;
 #[derive(Clone, Debug)]
 pub struct System {
     pub bus: Bus,
-    pub timer: Option<Timer>,
+    pub timer: Option<MachineTimer>,
     pub devices: Devices,
     pub console: Console,
     /// The interrupt outputs of the devices, one bit for each external interrupt.
@@ -52,7 +53,7 @@ impl System {
             bus: Bus::new(soc, |memory| {
                 memory.timing.wait_states == 0 && memory.timing.cache_lines == 0
             }),
-            timer: Timer::of(soc, devices.clock_history().clock()),
+            timer: MachineTimer::of(soc, devices.clock_history().clock()),
             devices,
             console: Console::default(),
             outputs: 0,

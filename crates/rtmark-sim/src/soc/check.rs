@@ -460,6 +460,12 @@ impl Soc {
                     format!("peripheral {name}: its kind has a model beside Cortex-M cores only"),
                 );
             }
+            if peripheral.kind.is_part_of(self.core) && !peripheral.irq.is_empty() {
+                return refuse(
+                    &path("irq"),
+                    format!("peripheral {name}: its interrupts are the core's own: leave out irq"),
+                );
+            }
             peripherals::check_options(peripheral, path)?;
             registers::check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {

@@ -405,6 +405,7 @@ mod tests {
                 "line 17: peripheral RCC: an earlier peripheral has that name",
             ),
             ("base = 0x40000000", "base = 0x40000000\nirq = 3", "raises no interrupts"),
+            ("'registers'", "'rp2350-riscv-timer'\nirq = [1, 2]", "its kind has one interrupt"),
             (
                 "base = 0x40000000",
                 "base = 0x40000000\nenabled_by = 'RCC.NONE[3]'",

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::check::EXTI_LINES;
 use super::clock_tree::ClockCondition;
+use super::core_kind::CoreKind;
 use super::flash_control::{Control, Erase, Program};
 
 /// The peripherals that the simulator can model.
@@ -81,7 +82,8 @@ pub enum PeripheralKind {
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
     /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
     RiscvClint,
-    /// The RISC-V timer in the SIO of RP2350 (datasheet, 3.1.8).
+    /// The RISC-V timer in the SIO of RP2350 (datasheet, 3.1.8). Its interrupts are the core's own; beside an Arm core,
+    /// `irq`: MTIMECMP.
     Rp2350RiscvTimer,
     /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and the core's interface 0x1000
     /// after it (IHI 0048; DDI 0416).
@@ -275,7 +277,6 @@ impl PeripheralKind {
             | Self::Rp2040Sio
             | Self::Rp2350Sio
             | Self::RiscvClint
-            | Self::Rp2350RiscvTimer
             | Self::Pl390 => 0,
             Self::Pl011
             | Self::CmsdkTimer
@@ -291,6 +292,7 @@ impl PeripheralKind {
             | Self::NrfGpiote
             | Self::Rp2040IoBank
             | Self::Rp2350IoBank
+            | Self::Rp2350RiscvTimer
             | Self::CadenceUart => 1,
             Self::Stm32Timer => 2,
             Self::CmsdkDualTimer | Self::CadenceTtc => 3,
@@ -299,9 +301,13 @@ impl PeripheralKind {
         }
     }
 
-    /// Returns whether it is part of the core beside it, which implements it itself.
-    pub const fn is_core_peripheral(self) -> bool {
-        matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer | Self::Pl390)
+    /// Returns whether it is part of a core, which implements it itself.
+    pub const fn is_part_of(self, core: CoreKind) -> bool {
+        match self {
+            Self::RiscvClint | Self::Pl390 => true,
+            Self::Rp2350RiscvTimer => !core.is_cortex_m(),
+            _ => false,
+        }
     }
 }
 

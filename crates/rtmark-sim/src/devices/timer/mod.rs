@@ -5,12 +5,14 @@
 
 mod cadence;
 mod cmsdk;
+mod machine;
 mod nrf;
 mod rp2040;
 mod stm32;
 
 pub use cadence::CadenceTtc;
 pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
+pub use machine::{MachineTimer, SioTimer};
 pub use nrf::{NrfRtc, NrfTimer};
 pub use rp2040::{Chip as RpChip, Rp2040Timer};
 pub use stm32::{Stm32Timer, Wiring as Stm32Wiring};

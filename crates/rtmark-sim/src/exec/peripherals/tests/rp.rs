@@ -95,3 +95,30 @@ fn an_oscillator_that_is_stopped_is_told_of() {
         }
     }
 }
+
+/// RP2350 datasheet, 3.1.8: Arm cores have the timer of the RISC-V cores as well.
+#[test]
+fn the_risc_v_timer_interrupts_an_arm_core() {
+    let mut rp = machine!("rp2350");
+    let [control, time, compare] = [0x1A4, 0x1B0, 0x1B8].map(|at| 0xD000_0000 + at);
+    assert_eq!([control, compare, compare + 4].map(|at| rp.read(at)), [0xD, u32::MAX, u32::MAX]);
+    // Microseconds at 150 MHz.
+    rp.until(150 * 40);
+    assert_eq!((rp.read(time), rp.read(time + 4)), (40, 0));
+    rp.write(compare, 50);
+    rp.write(compare + 4, 0);
+    rp.until(150 * 50 - 2);
+    assert!(!rp.pending(29));
+    rp.until(150 * 50);
+    assert!(rp.pending(29), "at MTIMECMP");
+    // With FULLSPEED it counts cycles.
+    rp.write(control, 0xF);
+    rp.until(150 * 50 + 11);
+    let before = rp.read(time);
+    rp.until(150 * 50 + 1_011);
+    assert_eq!(rp.read(time), before + 1_000);
+    rp.write(0xD000_01A0, 1);
+    assert_eq!(rp.0.unmodelled().count(), 0);
+    rp.write(control, 0xE);
+    assert_eq!(rp.0.unmodelled().count(), 1, "it cannot stand still");
+}

@@ -1,4 +1,4 @@
-//! The core-local timer: MTIME, MTIMECMP and the software interrupt.
+//! The core-local timer of RISC-V: MTIME, MTIMECMP and the software interrupt. RP2350's Arm cores have it as well.
 //!
 //! Sources: the RISC-V privileged specification, 3.2.1; for the register layouts, RP2350 datasheet,
 //! 3.1.8 and 3.1.11 (SIO), and the SiFive FU540-C000 manual, 9 (CLINT).
@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use rtmark_units::Hertz;
 
-use crate::soc::{PeripheralKind, Soc};
+use crate::devices::{ClockRatio, DeviceModel, Env};
+use crate::soc::{Peripheral, PeripheralKind, Soc};
 
 /// The layout of the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Rate {
 
 /// The timer.
 #[derive(Clone, Debug)]
-pub struct Timer {
+pub struct MachineTimer {
     /// The address to which register offsets are relative, and the addresses of the implemented
     /// ones.
     base: u32,
@@ -123,7 +124,7 @@ pub struct Timer {
     coming: Option<Store>,
 }
 
-impl Timer {
+impl MachineTimer {
     pub fn new(addresses: Range<u32>, layout: TimerLayout, clock: Hertz) -> Self {
         // A SIO's offsets are relative to the whole block.
         let (base, full_speed) = match layout {
@@ -143,10 +144,14 @@ impl Timer {
                 PeripheralKind::Rp2350RiscvTimer => TimerLayout::Sio,
                 _ => return None,
             };
-            let size = peripheral.size.unwrap_or(layout.extent());
-            let addresses = peripheral.base..peripheral.base.saturating_add(size);
-            Some(Self::new(addresses, layout, clock))
+            Some(Self::at(peripheral, layout, clock))
         })
+    }
+
+    fn at(peripheral: &Peripheral, layout: TimerLayout, clock: Hertz) -> Self {
+        let size = peripheral.size.unwrap_or(layout.extent());
+        let addresses = peripheral.base..peripheral.base.saturating_add(size);
+        Self::new(addresses, layout, clock)
     }
 
     /// Returns the offset of an address, if it belongs to the timer.
@@ -243,6 +248,56 @@ impl Timer {
     }
 }
 
+/// RP2350's timer beside an Arm core, which has its interrupt at the NVIC (datasheet, 3.1.8). The software interrupt
+/// reaches RISC-V cores only.
+#[derive(Clone, Debug)]
+pub struct SioTimer {
+    timer: MachineTimer,
+    /// The cycle of the last look.
+    seen: u64,
+}
+
+impl SioTimer {
+    pub fn new(peripheral: &Peripheral, clock: Hertz) -> Self {
+        Self { timer: MachineTimer::at(peripheral, TimerLayout::Sio, clock), seen: 0 }
+    }
+
+    const fn offset(&self, within: u32) -> u32 {
+        self.timer.addresses.start - self.timer.base + within
+    }
+}
+
+impl DeviceModel for SioTimer {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.timer.read(self.offset(offset), env.now)
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        // At once, as those of other devices: a store of the same cycle may follow.
+        let now = env.now.max(1);
+        let written = self.timer.write(self.offset(offset), value, now - 1);
+        self.timer.settle(now);
+        written
+    }
+
+    fn outputs(&self, now: u64) -> u32 {
+        (self.timer.time(now) >= self.timer.compare).into()
+    }
+
+    fn settle(&mut self, now: u64, _: ClockRatio) {
+        self.timer.settle(now);
+        self.seen = now;
+    }
+
+    fn due(&self, _: ClockRatio) -> Option<u64> {
+        self.timer.due(self.seen)
+    }
+
+    fn core_clock_changed(&mut self, now: u64, ratio: ClockRatio) {
+        self.timer.core_clock_changed(now, ratio.core);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,7 +310,7 @@ mod tests {
     #[test]
     fn the_due_cycle_is_right_after_any_change_of_rate() {
         for (control, since) in [(0xD, 7_u64), (0xF, 7), (0xF, 100_000), (0xD, 100_000)] {
-            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, CLOCK);
+            let mut timer = MachineTimer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, CLOCK);
             timer.write(TIME_CTRL, control, since).expect("a register");
             timer.write(COMPARE[1], 0, since + 2).expect("a register");
             let now = timer.read(TIME, since + 3).expect("a register");
@@ -269,7 +324,7 @@ mod tests {
 
     #[test]
     fn microseconds_keep_their_length_and_cycles_theirs() {
-        let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, CLOCK);
+        let mut timer = MachineTimer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, CLOCK);
         timer.core_clock_changed(1_500, Hertz(12_000_000));
         assert_eq!(timer.read(TIME, 1_500 + 120), Some(10 + 10));
         timer.core_clock_changed(1_620, Hertz(150_000_000));
@@ -281,7 +336,8 @@ mod tests {
 
     #[test]
     fn a_microsecond_need_not_be_a_whole_number_of_cycles() {
-        let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, Hertz(133_333_333));
+        let mut timer =
+            MachineTimer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, Hertz(133_333_333));
         // 10 ms are 1333333.33 cycles.
         assert_eq!(timer.read(TIME, 1_333_333), Some(9_999));
         assert_eq!(timer.read(TIME, 1_333_334), Some(10_000));
