@@ -50,9 +50,6 @@ impl Controlled for CortexM {
             Ok(()) | Err(LoadError::NoVectors { .. }) => {}
             Err(error) => return Err(error),
         }
-        let mut sp = [0; 4];
-        self.state.bus.peek(self.state.system.vector_table, &mut sp);
-        self.state.set_register(Register::Msp, u32::from_le_bytes(sp));
         self.state.set_register(Register::R(14), RETURN);
         self.state.set_register(Register::Pc, entry);
         self.state.stop_before(RETURN & !1);

@@ -1,38 +1,57 @@
-//! The entry point that an image tells RP2350's boot ROM.
+//! Where an image tells RP2350's boot ROM to begin.
 //!
-//! A block of metadata in an image's first 4 KiB may hold it (RP2350 datasheet, 5.9). UF2 files have no
-//! other one, and that of pico-sdk's ELF files is for debuggers: it leads back into the boot ROM.
+//! A block of metadata in an image's first 4 KiB may say it (RP2350 datasheet, 5.1.5 and 5.9.3). UF2 files have no
+//! other entry point, and that of pico-sdk's ELF files is for debuggers: it leads back into the boot ROM.
 
 use super::Segment;
 
 const BEGIN: [u8; 4] = 0xFFFF_DED3_u32.to_le_bytes();
 /// The boot ROM looks for the first block in so many bytes.
 const SEARCHED: usize = 0x1000;
-/// Types of items: the kind of image, the entry point and stack pointer, and the last one.
+/// Types of items: the vector table, the kind of image, the entry point and stack pointer, and the last one.
+const VECTOR_TABLE: u8 = 0x03;
 const IMAGE_TYPE: u8 = 0x42;
 const ENTRY_POINT: u8 = 0x44;
 const LAST: u8 = 0xFF;
 /// The bit of a type whose size takes two bytes.
 const LONG: u8 = 0x80;
-/// An image type: an executable for RP2350's RISC-V cores, and the bits that say so.
-const RISC_V: u16 = 0x1101;
-const KIND: u16 = 0x770F;
+/// An image type: an executable for RP2350, the bits that say so, and the bit that says for its RISC-V cores.
+const EXECUTABLE: u16 = 0x1001;
+const KIND: u16 = 0x760F;
+const RISC_V: u16 = 0x0100;
 
-/// Returns the entry point of the first block in an image for RP2350's RISC-V cores, if it has one.
-pub fn entry(segments: &[Segment]) -> Option<u32> {
+/// Where an image for RP2350 begins, as far as its first block says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// For the RISC-V cores, rather than the Arm cores.
+    pub is_risc_v: bool,
+    /// The entry point, and the stack pointer.
+    pub entry: Option<(u32, u32)>,
+    /// The vector table, for Arm cores, whose first words are the stack pointer and the entry point if nothing else says
+    /// them.
+    pub vectors: Option<u32>,
+}
+
+/// Returns what the first block of an image for RP2350 says, if there is one.
+pub fn beginning(segments: &[Segment]) -> Option<Beginning> {
     let first = segments.iter().min_by_key(|segment| segment.load_address)?;
     let bytes = &first.bytes[..first.bytes.len().min(SEARCHED)];
     let begin = bytes.chunks_exact(4).position(|word| word == BEGIN)?;
     let mut items = &bytes[4 * begin + 4..];
+    let mut found = Beginning::default();
     let mut is_ours = false;
     loop {
         let &[kind, low, b2, b3] = items.first_chunk()?;
+        let word = |at: usize| Some(u32::from_le_bytes(*items.get(4 * at..)?.first_chunk()?));
         match kind {
-            IMAGE_TYPE => is_ours = u16::from_le_bytes([b2, b3]) & KIND == RISC_V,
-            ENTRY_POINT if is_ours => {
-                return Some(u32::from_le_bytes(*items.get(4..)?.first_chunk()?));
+            IMAGE_TYPE => {
+                let flags = u16::from_le_bytes([b2, b3]);
+                is_ours = flags & KIND == EXECUTABLE;
+                found.is_risc_v = flags & RISC_V != 0;
             }
-            LAST => return None,
+            ENTRY_POINT => found.entry = Some((word(1)?, word(2)?)),
+            VECTOR_TABLE => found.vectors = Some(word(1)?),
+            LAST => return is_ours.then_some(found),
             _ => {}
         }
         let high = if kind & LONG == 0 { 0 } else { b2 };
@@ -63,17 +82,35 @@ mod tests {
         // pointer, the last item.
         let words =
             [0x6F, 0xFFFF_DED3, 0x1101_0142, 0x248, 0, 0x344, 0x1000_0200, 0x2008_2000, 0x6FF];
-        assert_eq!(entry(&segments(&words)), Some(0x1000_0200));
-        let mut others = words;
-        others[2] = 0x1021_0142;
-        assert_eq!(entry(&segments(&others)), None, "for the Arm cores");
+        let entry = Some((0x1000_0200, 0x2008_2000));
+        let found = Beginning { is_risc_v: true, entry, vectors: None };
+        assert_eq!(beginning(&segments(&words)), Some(found));
+        for (kind, why) in [(0x2101_0142, "another chip"), (0x1102_0142, "no executable")] {
+            let mut others = words;
+            others[2] = kind;
+            assert_eq!(beginning(&segments(&others)), None, "{why}");
+        }
         let mut others = words;
         others[3] = 0x1FF;
-        assert_eq!(entry(&segments(&others)), None, "the block has none");
+        let found = Beginning { entry: None, ..found };
+        assert_eq!(beginning(&segments(&others)), Some(found), "the block has none");
         for length in 0..7 {
-            assert_eq!(entry(&segments(&words[..length])), None, "cut");
+            assert_eq!(beginning(&segments(&words[..length])), None, "cut");
         }
-        assert_eq!(entry(&segments(&[[0; 0x400].as_slice(), &words].concat())), None, "too late");
-        assert_eq!(entry(&[]), None);
+        let late = [[0; 0x400].as_slice(), &words].concat();
+        assert_eq!(beginning(&segments(&late)), None, "too late");
+        assert_eq!(beginning(&[]), None);
+    }
+
+    #[test]
+    fn the_vector_table_of_an_arm_image_is_found() {
+        let words = [0xFFFF_DED3, 0x1021_0142, 0x203, 0x1000_0400, 0x3FF, 0, 0xAB12_3579];
+        let found = Beginning { vectors: Some(0x1000_0400), ..Beginning::default() };
+        assert_eq!(beginning(&segments(&words)), Some(found));
+        let words = [0xFFFF_DED3, 0x1021_0142, 0x344, 0x1000_0201, 0x2008_2000, 0x4FF];
+        let entry = Some((0x1000_0201, 0x2008_2000));
+        assert_eq!(beginning(&segments(&words)), Some(Beginning { entry, ..Beginning::default() }));
+        let words = [0xFFFF_DED3, 0x1021_0142, 0x1FF];
+        assert_eq!(beginning(&segments(&words)), Some(Beginning::default()));
     }
 }

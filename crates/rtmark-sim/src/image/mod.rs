@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use boot_block::Beginning;
 pub use names::source_name;
 
 use crate::soc::{CoreKind, MemoryKind, Soc};
@@ -218,6 +219,15 @@ impl Symbols {
     }
 }
 
+/// What an image for RP2350's Arm cores tells the boot ROM about its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArmBoot {
+    /// The entry point and the stack pointer, instead of those in the vector table.
+    pub entry: Option<(u32, u32)>,
+    /// The vector table.
+    pub vectors: Option<u32>,
+}
+
 /// A firmware image, ready to be loaded into a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
@@ -226,6 +236,7 @@ pub struct Image {
     /// The chip that it is for, if the file says so.
     chip: Option<TargetChip>,
     entry: u32,
+    boot: ArmBoot,
     segments: Vec<Segment>,
     sections: BTreeMap<String, Vec<u8>>,
     symbols: Symbols,
@@ -301,7 +312,13 @@ impl Image {
     }
 
     fn prefer_boot_entry(&mut self) {
-        self.entry = boot_block::entry(&self.segments).unwrap_or(self.entry);
+        match boot_block::beginning(&self.segments) {
+            Some(Beginning { is_risc_v: true, entry: Some((entry, _)), .. }) => self.entry = entry,
+            Some(Beginning { is_risc_v: false, entry, vectors }) => {
+                self.boot = ArmBoot { entry, vectors };
+            }
+            _ => {}
+        }
     }
 
     /// Returns the format from which it was read.
@@ -325,9 +342,21 @@ impl Image {
         self.entry
     }
 
-    /// Drops the entry point, so that a core which would start there starts from its vectors.
+    /// Drops the entry point, so that a core which would start there starts from its vectors; and what the boot ROM is
+    /// told.
     pub fn drop_entry(&mut self) {
         self.entry = 0;
+        self.boot = ArmBoot::default();
+    }
+
+    /// Returns the vector table that an image for RP2350's Arm cores names to the boot ROM.
+    pub fn boot_vectors(&self) -> Option<u32> {
+        self.boot.vectors
+    }
+
+    /// Returns what an image for RP2350's Arm cores tells the boot ROM.
+    pub(crate) fn boot(&self) -> ArmBoot {
+        self.boot
     }
 
     /// Returns the segments to load, in file order.

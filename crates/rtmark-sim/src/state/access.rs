@@ -12,7 +12,7 @@ use crate::arch::armm::nvic::Masks;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
-use crate::image::Image;
+use crate::image::{ArmBoot, Image};
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -77,6 +77,7 @@ impl CoreState for State {
                 self.initial.push((address, segment.bytes.as_slice().into()));
             }
         }
+        self.boot = image.boot();
         self.calls.load(&self.soc, image);
         self.rtt.expect(image);
         self.code_changed();
@@ -124,12 +125,16 @@ impl CoreState for State {
             bus.peek(address, &mut bytes);
             u32::from_le_bytes(bytes)
         };
-        let address = self.soc.vector_base();
-        let (sp, reset) = (word(&self.bus, address), word(&self.bus, address.wrapping_add(4)));
+        let ArmBoot { entry, vectors } = self.boot;
+        let address = vectors.unwrap_or(self.soc.vector_base());
+        let first = || (word(&self.bus, address), word(&self.bus, address.wrapping_add(4)));
+        let (sp, reset) = entry.map_or_else(first, |(entry, sp)| (sp, entry | 1));
+        // Other bits of VTOR are zero.
+        self.system.vector_table = vectors.map_or(self.system.vector_table, |it| it & !0x7F);
+        self.cpu.r[13] = sp & !3;
         if reset & 1 == 0 || self.bus.place(reset & !1).is_none() {
             return Err(LoadError::NoVectors { address, sp, reset });
         }
-        self.cpu.r[13] = sp & !3;
         self.cpu.r[14] = u32::MAX;
         self.cpu.pc = reset & !1;
         Ok(())

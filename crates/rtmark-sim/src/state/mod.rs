@@ -30,6 +30,7 @@ use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
+use crate::image::ArmBoot;
 use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -134,6 +135,8 @@ pub struct State {
     pub rtt: Rtt,
     /// Bytes that the image puts into RAM and registers, for [`Machine::reset`].
     pub initial: Vec<(u32, Arc<[u8]>)>,
+    /// Where the boot ROM lets the image begin, if it says so.
+    pub boot: ArmBoot,
     pub soc: Arc<Soc>,
 }
 
@@ -209,6 +212,7 @@ impl State {
             devices: Devices::new(soc),
             rtt: Rtt::default(),
             initial: Vec::new(),
+            boot: ArmBoot::default(),
             soc: Arc::new(soc.clone()),
         };
         state.update_lead();

@@ -446,6 +446,46 @@ fn uf2_files_for_rp2350_run_on_the_cores_of_their_family() {
     }
 }
 
+/// RP2350 datasheet, 5.9.3: an image for the Arm cores may name its vector table, or an entry point and a stack pointer.
+#[test]
+fn images_for_rp2350s_arm_cores_begin_where_their_block_says() {
+    let rp2350 = Soc::from_toml(include_str!("../../../../socs/rp2350.toml")).expect("a soc");
+    let begin = |image: &Image| {
+        let mut machine = Machine::new(&rp2350);
+        machine.load(image).map_err(|error| error.to_string())?;
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            let vtor = machine.vector_table();
+            let [pc, sp] = [Register::Pc, Register::Sp].map(|it| machine.register(it));
+            found.push((pc, sp, vtor));
+            machine.reset().expect("again");
+        }
+        assert_eq!(found[0], found[1], "after a reset as well");
+        Ok::<_, String>(found[0])
+    };
+    // The block, then a table behind it.
+    let mut words = vec![0xFFFF_DED3, 0x1021_0142, 0x203, 0x1000_0080, 0x3FF, 0, 0xAB12_3579];
+    words.resize(32, 0);
+    words.extend([0x2000_1000, 0x1000_0089, 0xBF00_BF00]);
+    let image = |words: &[u32]| {
+        Image::from_bytes(&uf2(0xE48B_FF59, 0x1000_0000, words), 0).expect("an image")
+    };
+    let mut named = image(&words);
+    assert_eq!(begin(&named), Ok((0x1000_0088, 0x2000_1000, 0x1000_0080)));
+    assert_eq!(named.boot_vectors(), Some(0x1000_0080));
+    named.drop_entry();
+    let refusal = begin(&named).expect_err("no table at the usual place");
+    assert!(refusal.contains("no vector table at 0x10000000"), "{refusal}");
+    words[2..6].copy_from_slice(&[0x344, 0x1000_0089, 0x2000_0800, 0x4FF]);
+    assert_eq!(begin(&image(&words)), Ok((0x1000_0088, 0x2000_0800, 0x1000_0000)));
+    // Both: the stack pointer and the entry point of the item count.
+    words[2..8].copy_from_slice(&[0x203, 0x1000_0080, 0x344, 0x1000_0089, 0x2000_0800, 0x6FF]);
+    assert_eq!(begin(&image(&words)), Ok((0x1000_0088, 0x2000_0800, 0x1000_0080)));
+    // Neither: the vectors are at the beginning.
+    let words = [0x2000_1000, 0x1000_0015, 0xFFFF_DED3, 0x1021_0142, 0x1FF, 0xBF00_BF00];
+    assert_eq!(begin(&image(&words)), Ok((0x1000_0014, 0x2000_1000, 0x1000_0000)));
+}
+
 /// Both chips have Arm cores, but another one each.
 #[test]
 fn uf2_files_for_another_chip_of_the_same_architecture_are_refused() {

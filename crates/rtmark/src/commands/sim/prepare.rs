@@ -259,6 +259,7 @@ impl Arguments {
         }
         let sp = machine.register(Register::Sp);
         if !sets(&[Register::Sp, Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
+            let vectors = image.boot_vectors().unwrap_or(vectors);
             let problem = format!(
                 "the vector table at {vectors:#010x} has no stack pointer: {sp:#010x} is not in RAM"
             );
