@@ -10,8 +10,16 @@ use crate::timing::LineMemories;
 #[derive(Clone, Debug)]
 pub struct ResetLine {
     source: Arc<ResetSource>,
-    /// The device is being held in its reset.
-    is_held: bool,
+    level: Level,
+}
+
+/// Whether a device is being held in its reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Since power-on: it responds all the same, and nothing happens when that ends.
+    HeldSincePowerOn,
+    Held,
+    Released,
 }
 
 #[derive(Debug)]
@@ -27,11 +35,12 @@ pub fn connect_resets(attached: &mut [AttachedDevice], soc: &Soc) {
     for peripheral in &soc.peripherals {
         let Some(condition) = peripheral.reset_by.clone() else { continue };
         let is_held = condition.holds(&|address| held(attached, address));
+        let level = if is_held { Level::HeldSincePowerOn } else { Level::Released };
         for device in attached.iter_mut() {
             if device.base == peripheral.base {
                 let new = device.device.clone();
                 let source = Arc::new(ResetSource { condition: condition.clone(), new });
-                device.reset_line = Some(ResetLine { source, is_held });
+                device.reset_line = Some(ResetLine { source, level });
             }
             device.resets_others |= device.has(condition.field.address);
         }
@@ -48,16 +57,20 @@ impl Devices {
         effects: &mut Effects,
     ) {
         for at in 0..self.attached.len() {
-            let Some(ResetLine { source, is_held }) = &self.attached[at].reset_line else {
-                continue;
-            };
+            let Some(ResetLine { source, level }) = &self.attached[at].reset_line else { continue };
             let holds = source.condition.holds(&|address| held(&self.attached, address));
-            if holds == *is_held {
+            let next = match level {
+                Level::HeldSincePowerOn if holds => continue,
+                Level::Held | Level::Released if holds == (*level == Level::Held) => continue,
+                _ if holds => Level::Held,
+                _ => Level::Released,
+            };
+            let (source, before) = (Arc::clone(source), *level);
+            let line = ResetLine { source: Arc::clone(&source), level: next };
+            self.attached[at].reset_line = Some(line);
+            if before == Level::HeldSincePowerOn {
                 continue;
             }
-            let source = Arc::clone(source);
-            self.attached[at].reset_line =
-                Some(ResetLine { source: Arc::clone(&source), is_held: holds });
             self.renew(at, source.new.clone(), now);
             if let Device::Registers(registers) = &source.new {
                 registers.control_memories(memories);

@@ -161,8 +161,8 @@ pub struct Peripheral {
     /// same, but a program that has read or written something else than zero before is told of.
     #[serde(default)]
     pub enabled_by: Option<ClockCondition>,
-    /// What resets it, and holds it in its reset while it holds. Until it does for the first time in a program, it
-    /// responds all the same.
+    /// What resets it, and holds it in its reset while it holds. If it has held since power-on, it responds all the
+    /// same, until it is reset for the first time.
     #[serde(default)]
     pub reset_by: Option<ClockCondition>,
     /// Width of a timer's counter in bits: of an STM32's 16 by default, 32 for some; the most that BITMODE may
