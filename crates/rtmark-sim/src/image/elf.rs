@@ -5,7 +5,8 @@
 
 use object::Endianness;
 use object::elf::{
-    EM_ARM, EM_RISCV, ET_EXEC, FileHeader32, PF_W, PT_LOAD, STT_FUNC, STT_NOTYPE, STT_OBJECT,
+    EM_ARM, EM_RISCV, ET_EXEC, FileHeader32, PF_W, PT_LOAD, SHF_ALLOC, STT_FUNC, STT_NOTYPE,
+    STT_OBJECT,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 
@@ -233,7 +234,7 @@ impl Image {
             self.sections.insert(String::from_utf8_lossy(name).into_owned(), contents.to_vec());
         }
         let table = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB).map_err(damaged)?;
-        for symbol in table.iter() {
+        for (index, symbol) in table.enumerate() {
             let kind = symbol.st_type();
             let name = symbol.name(endian, table.strings()).map_err(damaged)?;
             // `$t`, `$d` and similar symbols mark code and data for disassemblers; `.L0` and the like are a
@@ -256,7 +257,12 @@ impl Image {
             let is_constant = kind != STT_FUNC && symbol.st_shndx(endian) == object::elf::SHN_ABS;
             // A symbol without a type, defined by the linker, would hide the function at its address.
             let hides = kind == STT_NOTYPE && self.symbols.by_address.contains_key(&address);
-            if !is_constant && !hides {
+            // What is in no memory has no address there: defmt's strings begin at 0.
+            let section = table.symbol_section(endian, symbol, index).map_err(damaged)?;
+            let section = section.and_then(|section| sections.section(section).ok());
+            let is_unloaded =
+                section.is_some_and(|section| !section.sh_flags(endian).contains(SHF_ALLOC));
+            if !is_constant && !hides && !is_unloaded {
                 let (size, is_function) = (symbol.st_size(endian), kind == STT_FUNC);
                 self.symbols.by_address.insert(address, Symbol { name, size, is_function });
             }
@@ -283,6 +289,50 @@ mod tests {
         }
         file.resize(size, 0);
         file
+    }
+
+    /// An executable with three sections at address 0: of code, of strings that are not loaded, and of symbols; each of the
+    /// first two has a symbol.
+    fn with_symbols() -> Vec<u8> {
+        let mut file = greedy(0, 52);
+        let names = b"\0code\0text\0.symtab\0";
+        let place = |file: &mut Vec<u8>, bytes: &[u8]| {
+            let at = file.len() as u32;
+            file.extend(bytes);
+            (at, bytes.len() as u32)
+        };
+        let words =
+            |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
+        let names = place(&mut file, names);
+        // STT_FUNC in the first section, STT_OBJECT in the second.
+        let symbols = words(&[0, 0, 0, 0, 1, 1, 4, 1 << 16 | 2, 6, 3, 1, 2 << 16 | 1]);
+        let symbols = place(&mut file, &symbols);
+        let bits = place(&mut file, &[0; 8]);
+        let sections = file.len() as u32;
+        // Name, type, flags, address, offset, size, link, info, alignment, size of an entry.
+        for header in [
+            [0; 10],
+            [1, 1, 6, 0, bits.0, bits.1, 0, 0, 4, 0],
+            [6, 1, 0, 0, bits.0, bits.1, 0, 0, 4, 0],
+            [11, 2, 0, 0, symbols.0, symbols.1, 4, 1, 4, 16],
+            [11, 3, 0, 0, names.0, names.1, 0, 0, 1, 0],
+        ] {
+            place(&mut file, &words(&header));
+        }
+        let segment = words(&[1, bits.0, 0, 0, bits.1, bits.1, 5, 4]);
+        let (segment, _) = place(&mut file, &segment);
+        file[28..36].copy_from_slice(&words(&[segment, sections]));
+        let halves = [1_u16, 40, 5, 4].map(u16::to_le_bytes).concat();
+        file[42..44].copy_from_slice(&32_u16.to_le_bytes());
+        file[44..52].copy_from_slice(&halves);
+        file
+    }
+
+    #[test]
+    fn symbols_that_are_in_no_memory_name_no_address() {
+        let image = Image::from_elf(&with_symbols()).expect("an image");
+        let named: Vec<_> = image.symbols().iter().collect();
+        assert_eq!(named, [(0, "code")]);
     }
 
     #[test]
