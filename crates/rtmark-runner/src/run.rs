@@ -203,6 +203,14 @@ impl<'a> Session<'a> {
         (memory.kind == MemoryKind::Flash).then_some(memory.name.as_str())
     }
 
+    /// Returns whether an address is in rtmark's own substitute for a chip's code.
+    fn is_in_substitute(&self, address: u32) -> bool {
+        let address = address.into();
+        let holds = |memory: &&Memory| memory.ranges().any(|range| range.contains(&address));
+        let memory = self.machine.soc().memories.iter().find(holds);
+        memory.is_some_and(|memory| memory.contents.is_some())
+    }
+
     /// Describes an ending, with addresses and symbols.
     pub fn describe(&self, ending: &Ending) -> String {
         let fault = |report: &FaultReport| {
@@ -222,6 +230,14 @@ impl<'a> Session<'a> {
             }
             Ending::Fault(report) => format!("fault: {}", fault(report)),
             Ending::Lockup(report) => format!("lockup: {}", fault(report)),
+            Ending::Breakpoint(address) if self.is_in_substitute(*address) => {
+                let caller = self.machine.register(Register::R(14)) & !1;
+                let from = internal_error::location(caller, self.image, self.elf);
+                let from = from.map_or_else(String::new, |from| format!(", from {from}"));
+                format!(
+                    "the program called the boot ROM, which ends the run at {address:#010x}{from}"
+                )
+            }
             Ending::Breakpoint(address) => {
                 format!("breakpoint without a debugger at {}", self.place(*address))
             }

@@ -4,6 +4,7 @@ mod clocks;
 mod inputs;
 #[cfg(unix)]
 mod interrupted;
+mod rom;
 mod vectors;
 
 use std::path::PathBuf;

@@ -138,6 +138,10 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
             "the program has ended: main returned or exit was called, and _exit has nowhere to go; semihosting's \
              SYS_EXIT would end the run with the program's status",
         ),
+        Ending::Breakpoint(_) if message.contains("called the boot ROM") => Some(
+            "rtmark's substitute for the boot ROM ends a run that would restart the chip (reboot) or enter its USB \
+             loader (reset_to_usb_boot), or that calls a function which it lacks",
+        ),
         Ending::Breakpoint(_) => {
             Some("a breakpoint instruction often ends a panic or assert: see the output above")
         }
