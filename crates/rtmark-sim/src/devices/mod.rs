@@ -309,17 +309,7 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Stm32UsartV1 => Device::Stm32Usart(uart::Stm32::v1()),
         Kind::Stm32UsartV2 => Device::Stm32Usart(uart::Stm32::v2(peripheral.fifo)),
         Kind::Stm32Lpuart => Device::Stm32Usart(uart::Stm32::low_power(peripheral.fifo)),
-        Kind::Stm32Timer => {
-            let bits = peripheral.counter_bits.unwrap_or(16);
-            let apart = peripheral.irq.len() > 1;
-            let wiring =
-                if apart { timer::Stm32Wiring::Apart } else { timer::Stm32Wiring::Together };
-            let timer = timer::Stm32Timer::new(bits, wiring);
-            Device::Stm32Timer(match peripheral.repetition_counter {
-                Some(false) => timer.without_repetition_counter(),
-                _ => timer,
-            })
-        }
+        Kind::Stm32Timer => Device::Stm32Timer(timer::Stm32Timer::new(peripheral)),
         Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::new(peripheral)),
         Kind::NrfUart => Device::NrfUarte(uart::NrfUarte::without_dma()),
         Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(peripheral, ratio)),

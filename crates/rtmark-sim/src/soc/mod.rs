@@ -421,6 +421,7 @@ mod tests {
             ("base = 0x40000000", "base = 0x40000000\ncounter_bits = 16", "stm32-timer"),
             ("base = 0x40000000", "base = 0x40000000\nchannels = 4", "channels is for nrf-timer"),
             ("'registers'", "'nrf-rtc'\nchannels = 5", "line 15: peripheral RCC: channels = 5"),
+            ("'registers'", "'stm32-timer'\nchannels = 3", "its kind has 0, 1, 2 or 4"),
             ("base = 0x40000000", "base = 0x40000000\ndma_bits = 8", "kind = \"nrf-uarte\""),
             ("'registers'", "'nrf-uarte'\ndma_bits = 9", "dma_bits is 8 or 16"),
             (

@@ -171,7 +171,8 @@ pub struct Peripheral {
     pub counter_bits: Option<u8>,
     /// The number of channels where it differs between chips with the same kind: compare registers of
     /// `nrf-timer` (4 or 6, the default) and `nrf-rtc` (3 or 4, the default), pins of `nrf-gpiote` (4 or 8, the
-    /// default), and channels of `nrf-ppi` that a program sets (16 or 20, the default).
+    /// default), channels of `nrf-ppi` that a program sets (16 or 20, the default), and of an `stm32-timer` (0, 1, 2
+    /// or 4, the default).
     #[serde(default)]
     pub channels: Option<u8>,
     /// Width of MAXCNT, the counts of bytes of an `nrf-uarte`: 8 or 16 (the default) bits. With 8, its CONFIG
@@ -264,6 +265,7 @@ impl PeripheralKind {
             Self::NrfRtc => &[3, 4],
             Self::NrfGpiote => &[4, 8],
             Self::NrfPpi => &[16, 20],
+            Self::Stm32Timer => &[0, 1, 2, 4],
             _ => &[],
         }
     }

@@ -15,7 +15,7 @@ pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
 pub use machine::{MachineTimer, SioTimer};
 pub use nrf::{NrfRtc, NrfTimer};
 pub use rp2040::{Chip as RpChip, Rp2040Timer};
-pub use stm32::{Stm32Timer, Wiring as Stm32Wiring};
+pub use stm32::Stm32Timer;
 
 /// Returns the earlier of two cycles.
 fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {

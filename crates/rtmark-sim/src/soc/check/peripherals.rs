@@ -35,8 +35,13 @@ pub(super) fn check_options(
         && !counts.contains(&channels)
     {
         let message = match counts {
-            [few, many] => format!("channels = {channels}: its kind has {few} or {many}"),
-            _ => "channels is for nrf-timer, nrf-rtc, nrf-gpiote and nrf-ppi".to_owned(),
+            [fewer @ .., most] => {
+                let fewer = fewer.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
+                format!("channels = {channels}: its kind has {fewer} or {most}")
+            }
+            [] => {
+                "channels is for nrf-timer, nrf-rtc, nrf-gpiote, nrf-ppi and stm32-timer".to_owned()
+            }
         };
         ("channels", message)
     } else if peripheral.dma_bits.is_some() && *kind != NrfUarte {

@@ -2,13 +2,14 @@
 //! updates and when the count equals a compare register, update only every so many rounds (RCR), and can stop
 //! after an update.
 //!
-//! But for RCR, every timer has all of this here; what a simpler one lacks are bits that its manual reserves. Without a
-//! model, and reported: slave modes and external clocks (SMCR), captures, DMA requests, and the interrupts of
+//! What a simpler one lacks reads as zero: RCR, channels, and with fewer than four of them all but counting up. Without
+//! a model, and reported: slave modes and external clocks (SMCR), captures, DMA requests, and the interrupts of
 //! triggers, breaks and commutation. Outputs are not modelled either: nothing in the chip waits for them.
 
 mod course;
 
 use crate::devices::{ClockRatio, DeviceModel, Env};
+use crate::soc::Peripheral;
 use course::{Alignment, Course, End, Leg};
 
 const CR1: usize = 0;
@@ -42,8 +43,9 @@ const DITHERING: u32 = 1 << 12;
 const FOLLOWS_OTHERS: u32 = 1 << 16 | 1 << 14 | 7;
 
 const UPDATE: u32 = 1;
-/// The flags of the four channels.
+/// The flags of the four channels, and how far above them in DIER their DMA requests are.
 const CHANNELS: u32 = 0b11110;
+const TO_REQUESTS: u32 = 8;
 /// Commutation, trigger and break, in SR, DIER and EGR; and the DMA requests in DIER.
 const OTHER_EVENTS: u32 = 0b1110_0000;
 const DMA_REQUESTS: u32 = 0x7F00;
@@ -55,7 +57,7 @@ const SETTLED: u32 = 3;
 
 /// How the outputs are connected to interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wiring {
+enum Wiring {
     /// All to one interrupt.
     Together,
     /// Updates to the first, captures and compares to the second.
@@ -77,11 +79,14 @@ pub struct Stm32Timer {
     wiring: Wiring,
     /// Whether it has RCR.
     repeats: bool,
+    /// The flags of the channels that it has.
+    channels: u32,
 }
 
 impl Stm32Timer {
-    pub fn new(bits: u8, wiring: Wiring) -> Self {
-        let most = if bits >= 32 { u32::MAX } else { 0xFFFF };
+    pub fn new(peripheral: &Peripheral) -> Self {
+        let most = if peripheral.counter_bits == Some(32) { u32::MAX } else { 0xFFFF };
+        let wiring = if peripheral.irq.len() > 1 { Wiring::Apart } else { Wiring::Together };
         let mut registers = [0; 32];
         registers[ARR] = most;
         Self {
@@ -93,12 +98,31 @@ impl Stm32Timer {
             repetitions: 0,
             course: Course::new(most),
             wiring,
-            repeats: true,
+            repeats: peripheral.repetition_counter != Some(false),
+            channels: (2 << peripheral.channel_count()) - 2,
         }
     }
 
-    pub const fn without_repetition_counter(self) -> Self {
-        Self { repeats: false, ..self }
+    /// Returns the number of its channels.
+    const fn channel_count(&self) -> u32 {
+        self.channels.count_ones()
+    }
+
+    /// Returns the bits of a register that a timer with fewer channels lacks.
+    const fn reserved(&self, at: usize) -> u32 {
+        let count = self.channel_count();
+        let missing = CHANNELS & !self.channels;
+        match at {
+            _ if count == 4 => 0,
+            CR1 => DOWN | CENTRED,
+            DIER => missing | missing << TO_REQUESTS,
+            // A byte for each channel, and the highest bit of its mode above both.
+            CCMR1 if count < 2 => !(0x0001_00FF * count),
+            CCMR2 => u32::MAX,
+            CCER => !((1 << (4 * count)) - 1),
+            CCR1..=CCR4 if (at - CCR1) as u32 >= count => u32::MAX,
+            _ => 0,
+        }
     }
 
     const fn has(&self, bits: u32) -> bool {
@@ -157,7 +181,7 @@ impl Stm32Timer {
     fn flag(&mut self, condition: impl Fn(&Self, usize, u32) -> bool) {
         for at in 0..CHANNEL_COUNT {
             if condition(self, at, self.compares[at]) {
-                self.status |= 2 << at;
+                self.status |= 2 << at & self.channels;
             }
         }
     }
@@ -219,6 +243,7 @@ impl Stm32Timer {
 
     /// Writes a register that keeps its value. Returns whether what it selects has a model.
     fn configure(&mut self, at: usize, before: u32, now: u64) -> bool {
+        self.registers[at] &= !self.reserved(at);
         let value = self.registers[at];
         match at {
             CR1 => {
@@ -278,9 +303,9 @@ impl Stm32Timer {
 
     /// Generates events by software (EGR). Returns whether all of them have a model.
     fn generate(&mut self, events: u32, now: u64, ratio: ClockRatio) -> bool {
-        self.status |= events & CHANNELS;
+        self.status |= events & self.channels;
         for at in 0..CHANNEL_COUNT {
-            if events >> (1 + at) & 1 != 0 && !self.compares(at) {
+            if events & self.channels & 2 << at != 0 && !self.compares(at) {
                 self.registers[CCR1 + at] = self.course.value();
             }
         }

@@ -12,3 +12,54 @@ fn every_pll_of_stm32f446_becomes_ready() {
         assert_eq!(f446.read(0x4002_3800) >> pll & 3, 0b11, "{pll}");
     }
 }
+
+/// RM0090 and RM0444, SR and the other registers of basic timers and of those with one or two channels.
+#[test]
+fn timers_have_the_channels_of_their_chip() {
+    for (mut chip, timer, channels) in [
+        (machine!("stm32f405"), 0x4000_1000, 0),
+        (machine!("stm32h743"), 0x4000_1400, 0),
+        (machine!("stm32g071"), 0x4000_2000, 1),
+        (machine!("stm32f411"), 0x4001_4400, 1),
+        (machine!("stm32g431"), 0x4001_4400, 1),
+        (machine!("stm32f446"), 0x4001_4000, 2),
+        (machine!("stm32l432"), 0x4001_4000, 2),
+        (machine!("stm32f103"), 0x4000_0400, 4),
+    ] {
+        let there = (1_u32 << channels) - 1;
+        let name = chip.0.soc().name.clone();
+        chip.write(timer + 0x14, 0x1E);
+        assert_eq!(chip.read(timer + 0x10), there << 1, "{name}: SR after events of the program's");
+        chip.write(timer + 0x10, 0);
+        chip.write(timer + 0xC, 0x1E);
+        assert_eq!(chip.read(timer + 0xC), there << 1, "{name}: DIER");
+        chip.write(timer + 0xC, 0);
+        for at in 0..4 {
+            let (compare, value) = (timer + 0x34 + 4 * at, 7 + at);
+            chip.write(compare, value);
+            let kept = if at < channels { value } else { 0 };
+            assert_eq!(chip.read(compare), kept, "{name}: CCR{}", at + 1);
+        }
+        for (at, mode) in [(0, timer + 0x18), (2, timer + 0x1C)] {
+            chip.write(mode, 0x6868);
+            let kept = [0, 0x68, 0x6868][(channels.max(at) - at).min(2) as usize];
+            assert_eq!(chip.read(mode), kept, "{name}: CCMR at {mode:#x}");
+        }
+        chip.write(timer + 0x20, 0x1111);
+        assert_eq!(
+            chip.read(timer + 0x20),
+            0x1111 & ((1_u32 << (4 * channels)) - 1),
+            "{name}: CCER"
+        );
+        // Those with fewer only count up.
+        chip.write(timer, 0x10);
+        assert_eq!(chip.read(timer), if channels == 4 { 0x10 } else { 0 }, "{name}: CR1");
+        chip.write(timer, 0);
+        chip.write(timer + 0x2C, 99);
+        chip.write(timer, 1);
+        chip.until(200);
+        assert_eq!(chip.read(timer + 0x10) & 0x1E & !(there << 1), 0, "{name}: SR of a period");
+        assert_eq!(chip.read(timer + 0x10) & 1, 1, "{name}: it counts");
+        assert_eq!(chip.0.unmodelled().count(), 0, "{name}");
+    }
+}
