@@ -49,6 +49,45 @@ fn channels_of_dma_stay_enabled() {
     }
 }
 
+/// RM0090, OTG_FS: what drivers wait for at their start, and what they find without a cable.
+#[test]
+fn a_usb_device_without_a_cable_is_initialised() {
+    for mut chip in [machine!("stm32f405"), machine!("stm32f411"), machine!("stm32f446")] {
+        let usb = 0x5000_0000;
+        let (reset, interrupts, device_control) = (usb + 0x10, usb + 0x14, usb + 0x804);
+        assert_eq!(chip.read(reset), 0x8000_0000, "the bus is idle");
+        for (written, read) in [(1, 0), (1 << 4, 0), (0x10 << 6 | 1 << 5, 0x10 << 6)] {
+            chip.write(reset, written);
+            assert_eq!(chip.read(reset), 0x8000_0000 | read, "done at once");
+        }
+        assert_eq!(chip.read(interrupts), 0x0400_0020);
+        chip.write(interrupts, 0xBFFF_FFFF);
+        assert_eq!(chip.read(interrupts), 0x0400_0020, "empty buffers");
+        chip.write(usb + 8, 1);
+        chip.write(usb + 0xC, 1 << 30 | 0x1440);
+        assert_eq!(chip.read(usb + 0xC), 1 << 30 | 0x1440);
+        // An endpoint is disabled as soon as a driver asks, with SNAK and CNAK.
+        for (nak, status) in [(1 << 27, 1 << 17), (1 << 26, 0)] {
+            chip.write(usb + 0xB00, 1 << 30 | nak);
+            assert_eq!(chip.read(usb + 0xB00), 1 << 15 | status);
+        }
+        // The global NAK is in effect at once: SGONAK, GONSTS, GOUTNAKEFF.
+        chip.write(device_control, 1 << 9);
+        assert_eq!(chip.read(interrupts), 0x0400_00A0);
+        chip.write(device_control, 1 << 10);
+        assert_eq!(chip.read(interrupts), 0x0400_0020);
+        chip.write(usb + 0x910, 0x7F);
+        assert_eq!(chip.read(usb + 0x910), 0x7F);
+        chip.write(device_control, 2);
+        assert_eq!(chip.read(device_control), 2);
+        assert_eq!(chip.0.unmodelled().count(), 0);
+        // Nothing is connected: the transceiver (PWRDWN) is what can begin.
+        chip.write(usb + 0x38, 1 << 16);
+        assert_eq!(chip.read(usb + 0x38), 1 << 16);
+        assert_eq!(chip.0.unmodelled().count(), 1);
+    }
+}
+
 /// RM0090 and RM0444, SR and the other registers of basic timers and of those with one or two channels.
 #[test]
 fn timers_have_the_channels_of_their_chip() {
