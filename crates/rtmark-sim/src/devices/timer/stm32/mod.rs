@@ -40,7 +40,9 @@ const COPY_UPDATE_FLAG: u32 = 1 << 11;
 const DITHERING: u32 = 1 << 12;
 
 /// SMS and ECE of SMCR: the counter depends on other timers or on pins.
-const FOLLOWS_OTHERS: u32 = 1 << 16 | 1 << 14 | 7;
+const MODE: u32 = 1 << 16 | 7;
+const EXTERNAL_CLOCK: u32 = 1 << 14;
+const FOLLOWS_OTHERS: u32 = MODE | EXTERNAL_CLOCK;
 
 const UPDATE: u32 = 1;
 /// The flags of the four channels, and how far above them in DIER their DMA requests are.
@@ -127,6 +129,14 @@ impl Stm32Timer {
 
     const fn has(&self, bits: u32) -> bool {
         self.registers[CR1] & bits != 0
+    }
+
+    /// Returns whether it counts its clock. Encoders, external clocks and other timers have no model: a counter of their
+    /// edges stands still (SMS = 1 to 3 and 7, or ECE; RM0090, TIMx_SMCR).
+    const fn is_running(&self) -> bool {
+        let slave = self.registers[SMCR];
+        let counts_edges = slave & EXTERNAL_CLOCK != 0 || matches!(slave & MODE, 1..=3 | 7);
+        self.has(ENABLE) && !counts_edges
     }
 
     /// Returns the cycles of a count.
@@ -220,7 +230,7 @@ impl Stm32Timer {
             }
         }
         self.course.turn(counted);
-        self.course.run(cycle, self.has(ENABLE));
+        self.course.run(cycle, self.is_running());
         self.flag(|it, at, value| it.compares(at) && value == it.course.value());
     }
 
@@ -255,10 +265,13 @@ impl Stm32Timer {
                 self.course.alignment =
                     if is_centred { Alignment::Centre } else { Alignment::Edge };
                 self.course.face();
-                self.course.run(now, self.has(ENABLE));
+                self.course.run(now, self.is_running());
                 value & DITHERING == 0
             }
-            SMCR => value & FOLLOWS_OTHERS == 0,
+            SMCR => {
+                self.course.run(now, self.is_running());
+                value & FOLLOWS_OTHERS == 0
+            }
             DIER => value & (OTHER_EVENTS | DMA_REQUESTS) == 0,
             CCMR1 | CCMR2 | CCER => {
                 let captures =
@@ -279,7 +292,7 @@ impl Stm32Timer {
                 self.registers[ARR] &= self.most;
                 if !self.has(PRELOAD_ARR) {
                     self.course.reload = self.registers[ARR];
-                    self.course.run(now, self.has(ENABLE));
+                    self.course.run(now, self.is_running());
                 }
                 true
             }
@@ -317,7 +330,7 @@ impl Stm32Timer {
                 }
             }
             self.course.restart(now);
-            self.course.run(now, self.has(ENABLE));
+            self.course.run(now, self.is_running());
         }
         events & OTHER_EVENTS == 0
     }

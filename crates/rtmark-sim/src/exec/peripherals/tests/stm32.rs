@@ -138,3 +138,28 @@ fn timers_have_the_channels_of_their_chip() {
         assert_eq!(chip.0.unmodelled().count(), 0, "{name}");
     }
 }
+
+/// RM0090, TIMx_SMCR: encoders are SMS 1 to 3, an external clock is 7 or ECE. Nothing turns.
+#[test]
+fn counters_of_edges_stand_still() {
+    let (timer, slave, count) = (0x4000_0400, 0x4000_0408, 0x4000_0424);
+    for (mode, counts) in
+        [(0, true), (1, false), (3, false), (4, true), (7, false), (1 << 14, false)]
+    {
+        let mut f405 = machine!("stm32f405");
+        f405.write(slave, mode);
+        f405.write(timer, 1);
+        f405.until(500);
+        let counted = f405.read(count);
+        assert_eq!(counted > 0, counts, "{mode:#x}: {counted}");
+        // It goes on with its clock, and stops again.
+        f405.write(slave, 0);
+        f405.until(600);
+        let counted = f405.read(count) - counted;
+        assert!((98..=102).contains(&counted), "{mode:#x}: {counted}");
+        f405.write(slave, mode);
+        let before = f405.read(count);
+        f405.until(700);
+        assert_eq!(f405.read(count) > before + 2, counts, "{mode:#x}");
+    }
+}
