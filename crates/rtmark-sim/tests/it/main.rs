@@ -49,6 +49,7 @@ mod support;
 mod system;
 mod timing;
 mod trace;
+mod uf2;
 mod unmodelled;
 mod watching;
 mod windows;
