@@ -239,13 +239,16 @@ impl Registers {
         })
     }
 
-    /// Applies the registers' values to the memories that they control.
-    pub fn control_memories(&self, memories: &mut LineMemories) {
+    /// Applies the registers' values to the memories that they control. Returns whether there are any.
+    pub fn control_memories(&self, memories: &mut LineMemories) -> bool {
+        let mut controls = false;
         for rules in self.rules.iter() {
             if let (Some(control), Some(memory)) = (&rules.register.controls, rules.memory) {
                 apply(control, self.value(rules.register.offset), &mut memories[memory]);
+                controls = true;
             }
         }
+        controls
     }
 }
 

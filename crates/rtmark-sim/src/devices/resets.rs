@@ -73,8 +73,7 @@ impl Devices {
             }
             self.renew(at, source.new.clone(), now);
             if let Device::Registers(registers) = &source.new {
-                registers.control_memories(memories);
-                effects.memory_changed = true;
+                effects.memory_changed |= registers.control_memories(memories);
                 effects.routed.extend(registers.initial_routes());
                 for (pin, up) in registers.initial_pulls() {
                     self.pull(pin, up);

@@ -143,3 +143,20 @@ fn lines_of_exti_are_at_port_a_again() {
         assert_eq!(machine.read(exti), 1, "its mask");
     }
 }
+
+/// RM0394: FLASH has bit 8 of AHB1RSTR, GPIOA bit 0 of AHB2RSTR.
+#[test]
+fn only_a_reset_flash_interface_changes_how_long_a_flash_takes() {
+    let (flash, port) = ((0x4002_1028, 1 << 8), (0x4002_102C, 1));
+    for (by, lasts) in [(flash, false), (port, true)] {
+        let mut l432 = machine!("stm32l432");
+        l432.write(0x4002_2000, 0x604);
+        let waits = |machine: &mut Rig| machine.0.cortex_m_state().lines[0].clone();
+        let before = waits(&mut l432);
+        l432.0.cortex_m_state().line = 0x0800_0000;
+        reset(&mut l432, by);
+        assert_eq!(l432.0.cortex_m_state().line == 0x0800_0000, lasts);
+        assert_eq!(format!("{:?}", waits(&mut l432)) == format!("{before:?}"), lasts);
+        assert_eq!(l432.read(0x4002_2000), if lasts { 0x604 } else { 0x600 });
+    }
+}
