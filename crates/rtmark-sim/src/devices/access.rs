@@ -36,17 +36,8 @@ impl Devices {
         if self.attached[at].enabled_by.is_some() {
             self.note_enabled(at);
         }
-        if effects.registers_written && self.attached[at].resets_others {
-            self.follow_reset_registers(now, memories, &mut effects);
-        }
-        let changed = || std::iter::once(&at).chain(&effects.reset);
-        let sets_clock = changed().any(|at| self.attached[*at].sets_clock);
-        let sets_waits = changed().any(|at| self.attached[*at].sets_waits);
-        effects.clock_changed =
-            effects.registers_written && sets_clock && self.follow_clock_registers(now);
-        if effects.registers_written && sets_waits {
-            self.waits.set(|address| held(&self.attached, address), memories);
-            effects.memory_changed = true;
+        if effects.registers_written {
+            self.follow_registers(at, now, memories, &mut effects);
         }
         if let Some(fault) = effects.send_fault {
             *self.send_faults.entry((self.attached[at].base, fault)).or_default() += 1;
@@ -55,6 +46,27 @@ impl Devices {
             self.pull(pin, up);
         }
         (result, effects)
+    }
+
+    /// Lets other devices, the core's clock and memories follow a block of registers that has been written.
+    fn follow_registers(
+        &mut self,
+        at: usize,
+        now: u64,
+        memories: &mut LineMemories,
+        effects: &mut Effects,
+    ) {
+        if self.attached[at].resets_others {
+            self.follow_reset_registers(now, memories, effects);
+        }
+        let changed = || std::iter::once(&at).chain(&effects.reset);
+        let sets_clock = changed().any(|at| self.attached[*at].sets_clock);
+        let sets_waits = changed().any(|at| self.attached[*at].sets_waits);
+        effects.clock_changed = sets_clock && self.follow_clock_registers(now);
+        if sets_waits {
+            self.waits.set(|address| held(&self.attached, address), memories);
+            effects.memory_changed = true;
+        }
     }
 
     /// Records a device that the program has accessed before it was enabled, unless that makes no difference.
@@ -104,18 +116,27 @@ impl Devices {
     }
 }
 
-impl AttachedDevice {
+impl Device {
     /// Returns the receiving side of a UART.
-    pub(super) fn receiver(&mut self) -> Option<&mut Receiver> {
-        match &mut self.device {
-            Device::Pl011(uart) => Some(uart.receiver()),
-            Device::CmsdkUart(uart) => Some(uart.receiver()),
-            Device::Stm32Usart(uart) => Some(uart.receiver()),
-            Device::NrfUarte(uart) => Some(uart.receiver()),
+    pub fn receiver(&mut self) -> Option<&mut Receiver> {
+        match self {
+            Self::Pl011(uart) => Some(uart.receiver()),
+            Self::CmsdkUart(uart) => Some(uart.receiver()),
+            Self::Stm32Usart(uart) => Some(uart.receiver()),
+            Self::NrfUarte(uart) => Some(uart.receiver()),
             _ => None,
         }
     }
 
+    /// Connects a new device to the line of the one before, from this cycle on.
+    pub fn take_line(&mut self, before: &mut Self, now: u64) {
+        if let (Some(receiver), Some(before)) = (self.receiver(), before.receiver()) {
+            receiver.connect(before.remaining(), now);
+        }
+    }
+}
+
+impl AttachedDevice {
     /// Updates the device's state for everything that has happened up to now.
     pub fn settle(&mut self, now: u64, ratio: ClockRatio) {
         each!(&mut self.device, it => it.settle(now, ratio));
@@ -132,11 +153,6 @@ impl AttachedDevice {
             it.settle(now, ratio);
             (it.outputs(now), it.due(ratio))
         })
-    }
-
-    /// Returns whether an address is one of its own.
-    pub const fn has(&self, address: u32) -> bool {
-        address.wrapping_sub(self.base) < self.size
     }
 
     /// Returns the offset of the register at an address, also of one that an alias for atomic writes reaches.

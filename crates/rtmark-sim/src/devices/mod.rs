@@ -417,9 +417,7 @@ impl Devices {
     /// Takes over from the devices of the same soc what a reset preserves.
     pub fn carry_over(&mut self, mut before: Self) {
         for (attached, before) in self.attached.iter_mut().zip(before.attached.iter_mut()) {
-            if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
-                receiver.connect(before.remaining(), 0);
-            }
+            attached.device.take_line(&mut before.device, 0);
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
         (self.send_faults, self.not_enabled) = (before.send_faults, before.not_enabled);
@@ -462,7 +460,7 @@ impl Devices {
             if !bases.contains(&attached.base) {
                 continue;
             }
-            if let Some(receiver) = attached.receiver() {
+            if let Some(receiver) = attached.device.receiver() {
                 receiver.connect(bytes, now);
                 attached.due = attached.next_date(ratio);
             }
@@ -473,7 +471,7 @@ impl Devices {
     /// Returns how many of the bytes put on the line of the UART at an address have not been read.
     pub fn unread_bytes(&mut self, base: u32) -> Option<usize> {
         let attached = self.attached.iter_mut().find(|attached| attached.base == base)?;
-        attached.receiver().map(|receiver| receiver.remaining().len())
+        attached.device.receiver().map(|receiver| receiver.remaining().len())
     }
 
     /// Returns whether this many bytes from an address on are in one block of nonvolatile registers.

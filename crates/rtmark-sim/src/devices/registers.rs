@@ -10,7 +10,7 @@ use super::pins::{Drive, DrivenPins};
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{
     Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins,
-    PullUp, Soc,
+    Soc,
 };
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
@@ -196,6 +196,12 @@ impl Registers {
         (0..16).fold(0, |levels, pin| levels | level(pin) << pin)
     }
 
+    /// Returns whether a pin that a register shows is in analog mode.
+    fn is_analog(&self, offset: u32, pin: u32) -> bool {
+        let pulled = self.rules(offset).and_then(|rules| rules.pulled);
+        pulled.is_some_and(|(modes, _)| mode_of(self.held(modes), pin) == ANALOG)
+    }
+
     /// Returns the bits that writes do not change now.
     fn locked(&self, rules: &Rules) -> u32 {
         let locks = rules.register.locks.iter().zip(&rules.locked_by);
@@ -224,19 +230,16 @@ impl Registers {
 
     /// Returns the lines of EXTI that it connects, with the ports to which it does after a reset.
     pub fn initial_routes(&self) -> impl Iterator<Item = (u8, u8)> {
-        let routing = self
-            .rules
-            .iter()
-            .filter_map(|rules| Some((rules.register.routes.as_ref()?, rules.register.reset)));
+        let registers = self.rules.iter().map(|rules| &rules.register);
+        let routing =
+            registers.filter_map(|register| Some((register.routes.as_ref()?, register.reset)));
         routing.flat_map(|(routes, reset)| routes.of(reset))
     }
 
     /// Returns the pins that its pads may pull up, and whether they do after a reset.
     pub fn initial_pulls(&self) -> impl Iterator<Item = (u8, bool)> {
-        self.rules.iter().filter_map(|rules| {
-            let PullUp { pin, bit } = rules.register.pulls_up?;
-            Some((pin, rules.register.reset >> bit & 1 == 1))
-        })
+        let registers = self.rules.iter().map(|rules| &rules.register);
+        registers.filter_map(|register| Some(register.pulls_up?.of(register.reset)))
     }
 
     /// Applies the registers' values to the memories that they control. Returns whether there are any.
@@ -292,9 +295,8 @@ const fn divisor(clock: PeripheralClock, value: u32) -> u64 {
 impl DeviceModel for Registers {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         let mut value = self.value(offset);
-        let modes = self.rules(offset).and_then(|rules| Some(self.held(rules.pulled?.0)));
         for ((_, bit), drive) in self.driven.iter().filter(|((at, _), _)| *at == offset) {
-            if modes.is_none_or(|modes| mode_of(modes, bit.into()) != ANALOG) {
+            if !self.is_analog(offset, bit.into()) {
                 value = drive.in_register(value, bit, env.now);
             }
         }
@@ -331,8 +333,8 @@ impl DeviceModel for Registers {
             let value = self.held(offset) >> scale.bit;
             env.effects.scaled[scale.clock as usize] = Some(divisor(scale.clock, value));
         }
-        if let Some(PullUp { pin, bit }) = register.pulls_up {
-            env.effects.pulled = Some((pin, self.held(offset) >> bit & 1 == 1));
+        if let Some(pull) = register.pulls_up {
+            env.effects.pulled = Some(pull.of(self.held(offset)));
         }
         if let Some(routes) = &register.routes {
             env.effects.routed.extend(routes.of(self.held(offset)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AttachedDevice, Device, DeviceModel, Devices, Effects, each, held};
+use super::{AttachedDevice, Device, DeviceModel, Devices, Effects, each, find, held};
 use crate::soc::{ClockCondition, Soc};
 use crate::timing::LineMemories;
 
@@ -10,12 +10,12 @@ use crate::timing::LineMemories;
 #[derive(Clone, Debug)]
 pub struct ResetLine {
     source: Arc<ResetSource>,
-    level: Level,
+    state: ResetState,
 }
 
 /// Whether a device is being held in its reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+enum ResetState {
     /// Since power-on: it responds all the same, and nothing happens when that ends.
     HeldSincePowerOn,
     Held,
@@ -35,14 +35,14 @@ pub fn connect_resets(attached: &mut [AttachedDevice], soc: &Soc) {
     for peripheral in &soc.peripherals {
         let Some(condition) = peripheral.reset_by.clone() else { continue };
         let is_held = condition.holds(&|address| held(attached, address));
-        let level = if is_held { Level::HeldSincePowerOn } else { Level::Released };
-        for device in attached.iter_mut() {
-            if device.base == peripheral.base {
-                let new = device.device.clone();
-                let source = Arc::new(ResetSource { condition: condition.clone(), new });
-                device.reset_line = Some(ResetLine { source, level });
-            }
-            device.resets_others |= device.has(condition.field.address);
+        let state = if is_held { ResetState::HeldSincePowerOn } else { ResetState::Released };
+        if let Some(at) = find(attached, condition.field.address) {
+            attached[at].resets_others = true;
+        }
+        if let Some(at) = find(attached, peripheral.base) {
+            let new = attached[at].device.clone();
+            let source = Arc::new(ResetSource { condition, new });
+            attached[at].reset_line = Some(ResetLine { source, state });
         }
     }
 }
@@ -57,18 +57,18 @@ impl Devices {
         effects: &mut Effects,
     ) {
         for at in 0..self.attached.len() {
-            let Some(ResetLine { source, level }) = &self.attached[at].reset_line else { continue };
+            let Some(ResetLine { source, state }) = &self.attached[at].reset_line else { continue };
             let holds = source.condition.holds(&|address| held(&self.attached, address));
-            let next = match level {
-                Level::HeldSincePowerOn if holds => continue,
-                Level::Held | Level::Released if holds == (*level == Level::Held) => continue,
-                _ if holds => Level::Held,
-                _ => Level::Released,
+            let next = match (state, holds) {
+                (ResetState::HeldSincePowerOn | ResetState::Held, true)
+                | (ResetState::Released, false) => continue,
+                (_, true) => ResetState::Held,
+                (_, false) => ResetState::Released,
             };
-            let (source, before) = (Arc::clone(source), *level);
-            let line = ResetLine { source: Arc::clone(&source), level: next };
+            let (source, before) = (Arc::clone(source), *state);
+            let line = ResetLine { source: Arc::clone(&source), state: next };
             self.attached[at].reset_line = Some(line);
-            if before == Level::HeldSincePowerOn {
+            if before == ResetState::HeldSincePowerOn {
                 continue;
             }
             self.renew(at, source.new.clone(), now);
@@ -94,12 +94,9 @@ impl Devices {
             let drive = drive.on_clock(self.clock_history());
             each!(&mut new, it => it.drive(pin, &drive));
         }
-        let attached = &mut self.attached[at];
-        let unread = attached.receiver().map(|receiver| receiver.remaining().to_vec());
-        attached.device = new;
-        if let (Some(receiver), Some(unread)) = (attached.receiver(), unread) {
-            receiver.connect(&unread, now);
-        }
+        let device = &mut self.attached[at].device;
+        new.take_line(device, now);
+        *device = new;
         self.note_written(at);
     }
 }

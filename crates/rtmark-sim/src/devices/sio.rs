@@ -7,7 +7,7 @@
 use super::pins::{Drive, DrivenPins};
 use super::timer::RpChip;
 use super::{DeviceModel, Env};
-use crate::soc::{Peripheral, Pins, PullUp, Soc};
+use crate::soc::{Peripheral, Pins, Soc};
 
 /// The mailbox can accept a word, and holds none.
 const FIFO_READY: u32 = 1 << 1;
@@ -68,8 +68,9 @@ impl Sio {
             driven: DrivenPins::default(),
         };
         for pad in soc.peripherals.iter().flat_map(|peripheral| &peripheral.registers) {
-            if let Some(PullUp { pin, bit }) = pad.pulls_up {
-                sio.pull(pin, pad.reset >> bit & 1 == 1);
+            if let Some(pull) = pad.pulls_up {
+                let (pin, up) = pull.of(pad.reset);
+                sio.pull(pin, up);
             }
         }
         sio

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use boot_block::Beginning;
+pub(crate) use boot_block::Beginning;
 pub use names::source_name;
 
 use crate::soc::{CoreKind, MemoryKind, Soc};
@@ -219,15 +219,6 @@ impl Symbols {
     }
 }
 
-/// What an image for RP2350's Arm cores tells the boot ROM about its beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ArmBoot {
-    /// The entry point and the stack pointer, instead of those in the vector table.
-    pub entry: Option<(u32, u32)>,
-    /// The vector table.
-    pub vectors: Option<u32>,
-}
-
 /// A firmware image, ready to be loaded into a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
@@ -236,7 +227,8 @@ pub struct Image {
     /// The chip that it is for, if the file says so.
     chip: Option<TargetChip>,
     entry: u32,
-    boot: ArmBoot,
+    /// What it tells the boot ROM, if it is for RP2350's Arm cores.
+    boot: Beginning,
     segments: Vec<Segment>,
     sections: BTreeMap<String, Vec<u8>>,
     symbols: Symbols,
@@ -314,9 +306,7 @@ impl Image {
     fn prefer_boot_entry(&mut self) {
         match boot_block::beginning(&self.segments) {
             Some(Beginning { is_risc_v: true, entry: Some((entry, _)), .. }) => self.entry = entry,
-            Some(Beginning { is_risc_v: false, entry, vectors }) => {
-                self.boot = ArmBoot { entry, vectors };
-            }
+            Some(boot) if !boot.is_risc_v => self.boot = boot,
             _ => {}
         }
     }
@@ -346,7 +336,7 @@ impl Image {
     /// told.
     pub fn drop_entry(&mut self) {
         self.entry = 0;
-        self.boot = ArmBoot::default();
+        self.boot = Beginning::default();
     }
 
     /// Returns the vector table that an image for RP2350's Arm cores names to the boot ROM.
@@ -355,7 +345,7 @@ impl Image {
     }
 
     /// Returns what an image for RP2350's Arm cores tells the boot ROM.
-    pub(crate) fn boot(&self) -> ArmBoot {
+    pub(crate) fn boot(&self) -> Beginning {
         self.boot
     }
 

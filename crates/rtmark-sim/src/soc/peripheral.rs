@@ -475,6 +475,13 @@ pub struct PullUp {
     pub bit: u8,
 }
 
+impl PullUp {
+    /// Returns the pin, and whether a register's value pulls it up.
+    pub(crate) const fn of(self, value: u32) -> (u8, bool) {
+        (self.pin, value >> self.bit & 1 == 1)
+    }
+}
+
 /// A field that reads as another field's value, or depends on one of its bits.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

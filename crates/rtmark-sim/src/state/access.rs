@@ -12,7 +12,7 @@ use crate::arch::armm::nvic::Masks;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
-use crate::image::{ArmBoot, Image};
+use crate::image::{Beginning, Image};
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -125,7 +125,7 @@ impl CoreState for State {
             bus.peek(address, &mut bytes);
             u32::from_le_bytes(bytes)
         };
-        let ArmBoot { entry, vectors } = self.boot;
+        let Beginning { entry, vectors, .. } = self.boot;
         let address = vectors.unwrap_or(self.soc.vector_base());
         let first = || (word(&self.bus, address), word(&self.bus, address.wrapping_add(4)));
         let (sp, reset) = entry.map_or_else(first, |(entry, sp)| (sp, entry | 1));

@@ -30,7 +30,7 @@ use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::{Console, Devices};
-use crate::image::ArmBoot;
+use crate::image::Beginning;
 use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -136,7 +136,7 @@ pub struct State {
     /// Bytes that the image puts into RAM and registers, for [`Machine::reset`].
     pub initial: Vec<(u32, Arc<[u8]>)>,
     /// Where the boot ROM lets the image begin, if it says so.
-    pub boot: ArmBoot,
+    pub boot: Beginning,
     pub soc: Arc<Soc>,
 }
 
@@ -212,7 +212,7 @@ impl State {
             devices: Devices::new(soc),
             rtt: Rtt::default(),
             initial: Vec::new(),
-            boot: ArmBoot::default(),
+            boot: Beginning::default(),
             soc: Arc::new(soc.clone()),
         };
         state.update_lead();
