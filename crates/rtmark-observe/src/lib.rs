@@ -53,6 +53,7 @@ mod hash;
 mod held;
 mod landmarks;
 mod lines;
+mod live;
 mod main_stack;
 mod members;
 mod place;

@@ -2,27 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::Range;
 
 use addr2line::Context;
-use addr2line::gimli::{
-    DW_TAG_inlined_subroutine, Dwarf, EndianSlice, LittleEndian, Reader, SectionId, Unit,
-};
-use object::{
-    CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind,
-};
+use addr2line::gimli::{DW_TAG_inlined_subroutine, Dwarf, Reader, Unit};
+use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _};
 use rtmark_model::{Frame, Line, Source, visible};
 use rtmark_sim::source_name;
 
 use crate::author::Author;
+use crate::live::{Live, live_dwarf};
 
 /// The line table of an image.
 pub struct Lines<'a> {
     elf: &'a [u8],
-    context: Context<EndianSlice<'a, LittleEndian>>,
-    /// Where the image has code. Functions that the linker has dropped keep their debug information, at
-    /// address 0, where a section may have vectors.
-    code: Vec<Range<u64>>,
+    context: Context<Live<'a>>,
     author: Author,
 }
 
@@ -41,10 +34,8 @@ impl<'a> Lines<'a> {
         info.compressed_file_range()
             .ok()
             .filter(|range| range.format == CompressionFormat::None)?;
-        let context = Context::from_dwarf(dwarf(&file)?).ok()?;
-        let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
-        let code = code.map(|section| code_of(&file, &section)).collect();
-        let mut lines = Self { elf, context, code, author: Author::default() };
+        let context = Context::from_dwarf(live_dwarf(&file)?).ok()?;
+        let mut lines = Self { elf, context, author: Author::default() };
         let main = file.symbols().find(|symbol| symbol.name() == Ok("main"));
         if let Some(author) = main.and_then(|main| lines.author_of(main.address() & !1)) {
             lines.author = author;
@@ -57,19 +48,14 @@ impl<'a> Lines<'a> {
         let address = u32::try_from(main).ok()?;
         let file = self.inlined_at(address).pop()?.line?.file;
         let unit = self.context.find_dwarf_and_unit(main).skip_all_loads()?;
-        let folder = unit.comp_dir.map(|folder| folder.to_string_lossy());
+        let folder = unit.comp_dir.as_ref().and_then(|folder| folder.to_string_lossy().ok());
         Some(Author::of(&file, folder.as_deref().unwrap_or_default()))
     }
 
     /// Returns the source line of the instruction at an address; with inlined functions, the innermost
     /// one's.
     pub fn at(&self, address: u32) -> Option<Line> {
-        self.is_code(address).then_some(())?;
         line(&self.context.find_location(address.into()).ok()??)
-    }
-
-    fn is_code(&self, address: u32) -> bool {
-        self.code.iter().any(|section| section.contains(&u64::from(address)))
     }
 
     /// Returns the line to report for an address: see [`Source`].
@@ -83,7 +69,7 @@ impl<'a> Lines<'a> {
     pub fn inlined_borders(&self) -> Vec<u32> {
         let mut borders = BTreeSet::new();
         let file = object::File::parse(self.elf).ok();
-        if let Some(dwarf) = file.and_then(|file| dwarf(&file)) {
+        if let Some(dwarf) = file.and_then(|file| live_dwarf(&file)) {
             let mut headers = dwarf.units();
             while let Ok(Some(header)) = headers.next() {
                 if let Ok(unit) = dwarf.unit(header) {
@@ -97,9 +83,6 @@ impl<'a> Lines<'a> {
     /// Returns the functions at an address, from the innermost inlined one to the one that was called;
     /// none if the debug information does not cover it.
     pub fn inlined_at(&self, address: u32) -> Vec<Frame> {
-        if !self.is_code(address) {
-            return Vec::new();
-        }
         let Ok(mut frames) = self.context.find_frames(address.into()).skip_all_loads() else {
             return Vec::new();
         };
@@ -127,26 +110,6 @@ fn add_borders<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, borders: &mut BTreeS
             borders.extend([range.begin, range.end]);
         }
     }
-}
-
-/// Loads the debug information of a file.
-pub(crate) fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a, LittleEndian>>> {
-    let load = |id: SectionId| {
-        let section = file.section_by_name(id.name());
-        let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
-        Ok::<_, addr2line::gimli::Error>(EndianSlice::new(bytes, LittleEndian))
-    };
-    Dwarf::load(load).ok()
-}
-
-/// Returns where a section has code: from its first function on.
-fn code_of(file: &object::File<'_>, section: &object::Section<'_, '_>) -> Range<u64> {
-    let is_here = |symbol: &object::Symbol<'_, '_>| {
-        symbol.kind() == SymbolKind::Text && symbol.section_index() == Some(section.index())
-    };
-    let functions = file.symbols().filter(is_here).map(|symbol| symbol.address() & !1);
-    let first = functions.min().unwrap_or(section.address());
-    first.max(section.address())..section.address().saturating_add(section.size())
 }
 
 fn line(location: &addr2line::Location<'_>) -> Option<Line> {

@@ -1,12 +1,11 @@
 //! Locates the members of C structures by debug information.
 
-use addr2line::gimli::{self, Dwarf, EndianSlice, LittleEndian, UnitOffset};
+use addr2line::gimli::{self, Dwarf, UnitOffset};
 
-use crate::lines::dwarf;
+use crate::live::{Bytes, dwarf};
 
-type Slice<'a> = EndianSlice<'a, LittleEndian>;
-type Unit<'a> = gimli::Unit<Slice<'a>>;
-type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
+type Unit<'a> = gimli::Unit<Bytes<'a>>;
+type Entry<'a> = gimli::DebuggingInformationEntry<Bytes<'a>>;
 
 /// The location of a structure's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub fn offset_of(elf: &[u8], structure: &str, member: &str) -> Option<u32> {
 /// The first structure of that name with such a member counts.
 pub fn member_of(elf: &[u8], structure: &str, member: &str) -> Option<Member> {
     let file = object::File::parse(elf).ok()?;
-    let dwarf: Dwarf<Slice<'_>> = dwarf(&file)?;
+    let dwarf: Dwarf<Bytes<'_>> = dwarf(&file)?;
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
         let Ok(unit) = dwarf.unit(header) else { continue };
@@ -39,7 +38,7 @@ pub fn member_of(elf: &[u8], structure: &str, member: &str) -> Option<Member> {
 }
 
 fn in_unit(
-    dwarf: &Dwarf<Slice<'_>>,
+    dwarf: &Dwarf<Bytes<'_>>,
     unit: &Unit<'_>,
     structure: &str,
     member: &str,

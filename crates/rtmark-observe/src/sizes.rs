@@ -11,7 +11,8 @@ use rtmark_model::visible;
 use rtmark_sim::{Image, Segment, Soc, source_name};
 
 use crate::functions::display_name;
-use crate::lines::{Lines, dwarf};
+use crate::lines::Lines;
+use crate::live::dwarf;
 
 /// The name of bytes that belong to no symbol.
 const UNNAMED: &str =

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rtmark_model::{Owner, Source};
+use rtmark_model::{Line, Owner, Source};
 use rtmark_observe::{Lines, Map};
 
-use crate::support::{CORTEX_M, Frames, Program, instructions, resolved};
+use crate::support::{CORTEX_M, CORTEX_R, Frames, Program, RISC_V, instructions, resolved};
 
 fn program(test: &str) -> Program {
     Program::build(test, &[CORTEX_M, &["-O2"]].concat(), &["app.c", "other.c"])
@@ -73,6 +73,49 @@ fn vectors_have_no_lines() {
         assert_eq!((lines.inlined_at(address), lines.at(address)), (Vec::new(), None), "{address}");
     }
     assert!(lines.at(program.address("main") & !1).is_some());
+}
+
+/// The line in `other.c` from which on all is dropped.
+const DROPPED: u32 = 20;
+
+/// As above, where the dropped function is larger than all others together.
+#[test]
+fn dropped_functions_do_not_cover_others() {
+    for dwarf in ["-gdwarf-2", "-gdwarf-4", "-gdwarf-5"] {
+        let flags = ["-O2", dwarf, "-ffunction-sections", "-Wl,--gc-sections,-e,reset"];
+        let flags = [CORTEX_M, &flags].concat();
+        let program = Program::build("covered", &flags, &["app.c", "other.c"]);
+        assert!(program.image.symbols().address_of("unused").is_none());
+        let lines = Lines::new(&program.elf).expect("debug information");
+        let map = Map::new(&program.image, Some(&lines));
+        let mut with_lines = 0;
+        for address in instructions(&program) {
+            let known = lines.inlined_at(address);
+            let Some(outermost) = known.last() else {
+                assert_eq!(lines.at(address), None, "{dwarf}, {address:#x}");
+                continue;
+            };
+            assert_eq!(outermost.function, map.function(address), "{dwarf}, {address:#x}");
+            let is_dropped = |line: Line| line.file.contains("other") && line.line >= DROPPED;
+            assert!(!lines.at(address).is_some_and(is_dropped), "{dwarf}, {address:#x}");
+            with_lines += 1;
+        }
+        assert!(with_lines > 40, "{dwarf}: {with_lines}");
+    }
+}
+
+/// Other cores begin to execute at address 0, where a function may be.
+#[test]
+fn functions_at_address_0_have_lines() {
+    let risc_v = [RISC_V, &["-Wl,-Ttext=0"]].concat();
+    for (test, flags, file) in
+        [("zero-arm", CORTEX_R, "modes.s"), ("zero-risc-v", &risc_v, "starts.s")]
+    {
+        let program = Program::build(test, flags, &[file]);
+        let lines = Lines::new(&program.elf).expect("debug information");
+        let line = lines.at(0).expect("a line");
+        assert!(line.file.ends_with(file), "{line:?}");
+    }
 }
 
 #[test]

@@ -17,7 +17,12 @@ uint32_t other(uint32_t value)
     return helper(value) + helper(value + 1);
 }
 
-int unused(int value)
+#define STORE(at) state[at] = (uint8_t)(value ^ state[5 - (at)]);
+#define STORES STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5)
+
+/* Larger than all other functions together. */
+uint32_t unused(uint32_t value)
 {
-    return value * 3;
+    STORES STORES STORES STORES STORES STORES STORES STORES
+    return value;
 }
