@@ -1,8 +1,8 @@
 //! GPIO of nRF52: the levels of pins, and the signal with which they wake the core (nRF52840 PS, 6.9).
 //!
 //! A pin has the level to which it is driven from outside, otherwise the one that GPIOTE or OUT gives. An
-//! input that nothing drives has the level of its pull resistor; without one it reads as OUT. Not modelled:
-//! disconnected inputs, which read as if they were connected.
+//! input that nothing drives has the level of its pull resistor; without one it reads as OUT. A pin whose input
+//! buffer is disconnected, as after a reset, reads as 0 and senses nothing, also if it is an output.
 
 use super::{DrivenByTasks, NrfPin, PORTS};
 use crate::devices::pins::{Drive, DrivenPins};
@@ -12,8 +12,9 @@ use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
 const FIRST: u32 = 0x500;
 const APART: u32 = 0x300;
 const PINS: usize = 32;
-/// PIN_CNF: an output; PULL and its values; SENSE and its values.
+/// PIN_CNF: an output; a disconnected input; PULL and its values; SENSE and its values.
 const OUTPUT: u32 = 1;
+const DISCONNECTED: u32 = 1 << 1;
 const PULL: u32 = 3 << 2;
 const PULL_DOWN: u32 = 1 << 2;
 const PULL_UP: u32 = 3 << 2;
@@ -22,7 +23,7 @@ const SENSE_HIGH: u32 = 2 << 16;
 const SENSE_LOW: u32 = 3 << 16;
 /// The implemented bits of PIN_CNF, and its value after a reset: the input is disconnected.
 const WRITABLE: u32 = 0x0003_070F;
-const AT_RESET: u32 = 2;
+const AT_RESET: u32 = DISCONNECTED;
 
 #[derive(Clone, Debug)]
 struct Port {
@@ -52,6 +53,11 @@ impl Port {
 
     fn directions(&self) -> u32 {
         self.pins_with(OUTPUT, OUTPUT)
+    }
+
+    /// Returns the pins whose input buffers are connected.
+    fn connected(&self) -> u32 {
+        self.pins_with(DISCONNECTED, 0)
     }
 
     fn set_directions(&mut self, outputs: u32) {
@@ -92,6 +98,11 @@ impl NrfGpio {
         driven.fold(inside, |levels, (pin, drive)| drive.in_register(levels, pin.bit, now))
     }
 
+    /// Returns what IN holds.
+    fn inputs(&self, port: usize, now: u64) -> u32 {
+        self.levels(port, now) & self.ports[port].connected()
+    }
+
     /// Updates which pins sense their level now.
     fn sense(&mut self, now: u64) {
         for at in 0..PORTS {
@@ -99,7 +110,7 @@ impl NrfGpio {
             let port = &mut self.ports[at];
             let before = port.signal();
             let (high, low) = (port.pins_with(SENSE, SENSE_HIGH), port.pins_with(SENSE, SENSE_LOW));
-            port.detects = levels & high | !levels & low;
+            port.detects = (levels & high | !levels & low) & port.connected();
             port.latch |= port.detects;
             self.risen |= port.signal() && !before;
         }
@@ -132,7 +143,7 @@ impl DeviceModel for NrfGpio {
         let port = &self.ports[at];
         Some(match register {
             0x04 | 0x08 | 0x0C => port.out,
-            0x10 => self.levels(at, env.now),
+            0x10 => self.inputs(at, env.now),
             0x14 | 0x18 | 0x1C => port.directions(),
             0x20 => port.latch,
             0x24 => port.latched.into(),

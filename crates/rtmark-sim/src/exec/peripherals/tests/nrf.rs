@@ -403,7 +403,8 @@ fn ps_6_10_1_edges_of_pins_are_events() {
 fn ps_6_10_1_tasks_drive_a_pin_and_override_out() {
     let mut nrf = machine!("nrf52840");
     let (out, input) = (GPIO + 0x504, GPIO + 0x510);
-    // Channel 2: task mode, P0.13, toggled, high at first.
+    // Channel 2: task mode, P0.13, whose input is connected, toggled, high at first.
+    nrf.write(GPIO + 0x700 + 4 * 13, 0);
     nrf.write(GPIOTE + 0x518, 1 << 20 | 3 << 16 | 13 << 8 | 3);
     let level = |nrf: &mut Rig| nrf.read(input) >> 13 & 1;
     assert_eq!((level(&mut nrf), nrf.read(out)), (1, 0));
@@ -428,6 +429,7 @@ fn ps_6_10_1_tasks_drive_a_pin_and_override_out() {
 fn ps_6_10_1_simultaneous_tasks_apply_out_then_clr_then_set() {
     let mut nrf = machine!("nrf52840");
     let level = |nrf: &mut Rig| nrf.read(GPIO + 0x510) & 1;
+    nrf.write(GPIO + 0x700, 0);
     let (out, set, clear) = (GPIOTE, GPIOTE + 0x30, GPIOTE + 0x60);
     for (channel, task) in [(0, out), (1, set), (2, clear)] {
         nrf.connect(channel, TRIGGERED + 4 * channel, task);
@@ -510,9 +512,30 @@ fn ps_6_9_undriven_inputs_follow_their_pull_resistor_and_dir_is_in_pin_cnf() {
     nrf.write(direction + 4, 1 << 2);
     assert_eq!((nrf.read(direction), nrf.read(config + 8)), (0b110, 3));
     nrf.write(GPIO + 0x808, 0b110);
+    assert_eq!(nrf.read(input), 0b010, "P1.2's input is disconnected");
+    nrf.write(config + 8, 1);
     assert_eq!(nrf.read(input), 0b110);
     nrf.write(GPIO + 0x80C, 0b010);
     assert_eq!((nrf.read(input), nrf.read(GPIO + 0x804)), (0b100, 0b100));
+}
+
+#[test]
+fn ps_6_9_disconnected_inputs_read_as_0_and_sense_nothing() {
+    let mut nrf = machine!("nrf51822");
+    let (input, config, port) = (GPIO + 0x510, GPIO + 0x700, GPIOTE + 0x17C);
+    nrf.drive("P0.3", &[(0, Level::High)]);
+    nrf.drive("P0.4", &[]);
+    assert_eq!(nrf.read(input), 0, "after a reset");
+    nrf.write(config + 4 * 3, 2 << 16 | 2);
+    nrf.write(config + 4 * 4, 3 << 16 | 2);
+    nrf.write(config + 4 * 5, 3 << 2 | 2);
+    assert_eq!((nrf.read(input), nrf.read(port)), (0, 0));
+    nrf.write(config + 4 * 5, 3 << 2);
+    assert_eq!((nrf.read(input), nrf.read(port)), (1 << 5, 0));
+    nrf.write(config + 4 * 4, 3 << 16);
+    assert_eq!((nrf.read(input), nrf.read(port)), (1 << 5, 1));
+    nrf.write(config + 4 * 3, 2 << 16);
+    assert_eq!(nrf.read(input), 1 << 3 | 1 << 5);
 }
 
 #[test]
