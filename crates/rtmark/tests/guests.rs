@@ -293,23 +293,26 @@ fn interrupts_are_named_after_their_handlers() {
 
 #[test]
 fn boot_roms_match_their_sources() {
+    let arm = "arm-none-eabi";
     let float = ["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding"];
-    made_from("rp2040_rom", &float, &["rp2040_rom.s", "rp2040_float.c"]);
-    made_from("rp2350_rom", &["-mcpu=cortex-m33", "-mthumb"], &["rp2350_rom.s"]);
+    made_from(arm, "rp2040_rom", &float, &["rp2040_rom.s", "rp2040_float.c"]);
+    made_from(arm, "rp2350_rom", &["-mcpu=cortex-m33", "-mthumb"], &["rp2350_rom.s"]);
+    let risc_v = ["-march=rv32imac_zicsr", "-mabi=ilp32"];
+    made_from("riscv64-unknown-elf", "rp2350_riscv_rom", &risc_v, &["rp2350_riscv_rom.s"]);
 }
 
-fn made_from(rom: &str, options: &[&str], sources: &[&str]) {
+fn made_from(tools: &str, rom: &str, options: &[&str], sources: &[&str]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtmark-sim/src/soc");
     let (elf, binary) = (scratch(&format!("{rom}.elf")), scratch(&format!("{rom}.bin")));
     succeed(
-        Command::new("arm-none-eabi-gcc")
+        Command::new(format!("{tools}-gcc"))
             .args(options)
             .args(["-nostdlib", "-Wl,-Ttext=0,-e0"])
             .args(sources.iter().map(|source| folder.join(source)))
             .arg("-o")
             .arg(&elf),
     );
-    succeed(Command::new("arm-none-eabi-objcopy").args(["-O", "binary"]).arg(&elf).arg(&binary));
+    succeed(Command::new(format!("{tools}-objcopy")).args(["-O", "binary"]).arg(&elf).arg(&binary));
     let made = std::fs::read(binary).expect("made");
     let kept = std::fs::read(folder.join(format!("{rom}.bin"))).expect("kept");
     assert!(made == kept, "{rom}.bin is not what its sources give: see the head of {rom}.s");

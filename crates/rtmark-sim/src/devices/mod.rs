@@ -16,6 +16,7 @@ mod core_clock;
 mod counter;
 mod effects;
 mod exti;
+mod flash;
 mod io_bank;
 mod memory_waits;
 mod nrf;

@@ -292,6 +292,14 @@ const fn divisor(clock: PeripheralClock, value: u32) -> u64 {
     }
 }
 
+impl Registers {
+    /// Returns the offset of the register by which a memory accepts stores.
+    pub fn unlocks(&self, memory: usize) -> Option<u32> {
+        let rules = self.rules.iter().find(|rules| rules.programs == Some(memory))?;
+        Some(rules.register.offset)
+    }
+}
+
 impl DeviceModel for Registers {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         let mut value = self.value(offset);
@@ -356,7 +364,7 @@ impl DeviceModel for Registers {
             let is_one = |bit: u8| held >> bit & 1 == 1;
             let page = match erase.number {
                 Some((bit, width)) => FlashPage::Number(held >> bit & ones(width)),
-                None => FlashPage::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
+                None => FlashPage::At(rules.erased_by.map_or(value, |offset| self.held(offset))),
             };
             let which = if erase.all.is_some_and(is_one) { FlashPage::All } else { page };
             // What else a register may erase, such as option bytes, has no model.

@@ -6,11 +6,11 @@
 use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
-    AttachedDevice, DeviceContext, Direction, Effects, Env, FlashEffect, FlashPage, OutputChanges,
-    PERIPHERALS, Signals, Strictness,
+    AttachedDevice, DeviceContext, Direction, Effects, Env, OutputChanges, PERIPHERALS, Signals,
+    Strictness,
 };
 use crate::memory::Place;
-use crate::soc::{Erase, Memory, Program, VENDORS};
+use crate::soc::VENDORS;
 use crate::state::{NO_LINE, State};
 
 impl State {
@@ -48,10 +48,16 @@ impl State {
     /// in the word.
     pub(crate) fn write_peripheral(&mut self, address: u32, value: u32, mask: u32) -> Done {
         let Some(at) = self.devices.find(address) else {
-            if !self.devices.open.is_empty()
-                && let Some(memory) = self.program_flash(address, value, mask)
+            if let Some(programmed) =
+                self.devices.program_flash(&mut self.bus, address, value, mask)
             {
-                return self.note_programming(memory);
+                if self.knows_code_at(programmed.place) {
+                    self.forget_flash();
+                }
+                return match programmed.without_model {
+                    Some(register) => self.note_unmodelled(register, Direction::Write),
+                    None => Ok(()),
+                };
             }
             return self.access_unmapped(address, Direction::Write);
         };
@@ -71,63 +77,11 @@ impl State {
         }
     }
 
-    /// Clears the bits of a word of flash that are zero in the stored value, if the flash is unlocked; returns
-    /// the memory.
-    fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> Option<usize> {
-        let Place { memory, offset, .. } = self.bus.place(address)?;
-        if !self.devices.open.contains(&memory) {
-            return None;
-        }
-        let mut word = [0; 4];
-        self.bus.peek(address, &mut word);
-        let programmed = u32::from_le_bytes(word) & (value | !mask);
-        self.bus.program(address, &programmed.to_le_bytes());
-        if self.knows_code_at(memory, offset) {
-            self.forget_flash();
-        }
-        Some(memory)
-    }
-
     /// Returns whether an instruction that has been decoded may contain a byte of a word, wherever its memory
     /// appears.
-    fn knows_code_at(&self, memory: usize, offset: u32) -> bool {
+    fn knows_code_at(&self, Place { memory, offset }: Place) -> bool {
         let bases = self.soc.memories[memory].ranges().map(|range| range.start as u32);
         bases.into_iter().any(|base| self.predecoded.knows_code_at(base.wrapping_add(offset & !3)))
-    }
-
-    /// Records that a flash has been programmed, which takes no time here: once, for the register that
-    /// unlocks it.
-    fn note_programming(&mut self, memory: usize) -> Done {
-        let name = &self.soc.memories[memory].name;
-        let register = self.soc.peripherals.iter().find_map(|block| {
-            let mut registers = block.registers.iter();
-            let programs = |it: &Program| it.memory == *name;
-            let found = registers.find(|it| it.programs.as_ref().is_some_and(programs))?;
-            Some(block.base + found.offset)
-        });
-        match register {
-            Some(register) if !self.devices.unmodelled.contains_key(&register) => {
-                self.note_unmodelled(register, Direction::Write)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Sets all bits of a page of flash.
-    fn erase_flash(&mut self, memory: usize, pages: &Erase, which: FlashPage) {
-        let Memory { base, size, .. } = self.soc.memories[memory];
-        let page = match which {
-            FlashPage::Number(number) => pages.numbered(number),
-            FlashPage::All => Some((0, size)),
-            FlashPage::At(address) => {
-                let place = self.bus.place(address).filter(|place| place.memory == memory);
-                place.and_then(|place| pages.around(place.offset))
-            }
-        };
-        let Some((begin, bytes)) = page.filter(|(begin, _)| *begin < size) else { return };
-        let erased = vec![0xFF; bytes.min(size - begin) as usize];
-        self.bus.program(base + begin, &erased);
-        self.forget_flash();
     }
 
     /// Invalidates everything derived from code in flash.
@@ -182,13 +136,8 @@ impl State {
             self.update_lead();
             self.request_attention();
         }
-        for (memory, effect) in &effects.flash {
-            match effect {
-                FlashEffect::Open if self.devices.open.contains(memory) => {}
-                FlashEffect::Open => self.devices.open.push(*memory),
-                FlashEffect::Close => self.devices.open.retain(|other| other != memory),
-                FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
-            }
+        if self.devices.apply_to_flash(&effects.flash, &mut self.bus) {
+            self.forget_flash();
         }
         if !effects.routed.is_empty() {
             for at in self.devices.route(&effects.routed, now) {

@@ -240,6 +240,11 @@ impl Bus {
     }
 
     #[inline(always)]
+    /// Returns the size of a memory in bytes.
+    pub fn size_of(&self, memory: usize) -> u32 {
+        self.bytes(memory).len() as u32
+    }
+
     fn bytes(&self, memory: usize) -> &[u8] {
         match &self.contents[memory] {
             _ if memory == self.ram_memory => &self.ram,
@@ -256,7 +261,11 @@ impl Bus {
     /// Copies bytes into memory as a programmer would, including flash. Returns how many bytes were in
     /// memory.
     pub fn program(&mut self, address: u32, bytes: &[u8]) -> usize {
-        let Some(place) = self.place(address) else { return 0 };
+        self.place(address).map_or(0, |place| self.program_at(place, bytes))
+    }
+
+    /// Does the same from a place on.
+    pub fn program_at(&mut self, place: Place, bytes: &[u8]) -> usize {
         let target = match &mut self.contents[place.memory] {
             _ if place.memory == self.ram_memory => &mut self.ram,
             Contents::Shared(shared) => Arc::make_mut(shared),

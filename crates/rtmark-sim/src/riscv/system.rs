@@ -158,7 +158,9 @@ impl System {
     /// Returns whether a load or store at an address gets a response without an error.
     pub fn answers(&self, address: u32, writes: bool) -> bool {
         match self.bus.place(address) {
-            Some(place) => !writes || self.bus.is_writable(place.memory),
+            Some(Place { memory, .. }) => {
+                !writes || self.bus.is_writable(memory) || self.devices.is_open(memory)
+            }
             None => {
                 self.timer.as_ref().is_some_and(|timer| timer.offset(address).is_some())
                     || self.devices.find(address).is_some()
@@ -248,12 +250,22 @@ impl System {
             return Some(());
         }
         let Some(at) = self.devices.find(address) else {
+            if let Some(programmed) =
+                self.devices.program_flash(&mut self.bus, address, value, mask)
+            {
+                self.bus.code_writes.dirty = true;
+                if let Some(register) = programmed.without_model {
+                    self.devices.record_unmodelled(register, Direction::Write);
+                }
+                return Some(());
+            }
             return self.devices.access_unmodelled(address, Direction::Write).map(drop);
         };
         let offset = (address - self.devices.attached[at].base) & !3;
         let (written, effects) =
             self.with_device(at, cycle, |device, env| device.store(offset, value, mask, env));
         self.devices.has_written(at, address, written, &effects);
+        self.bus.code_writes.dirty |= self.devices.apply_to_flash(&effects.flash, &mut self.bus);
         for at in &effects.reset {
             self.look_at_device(*at, cycle);
         }

@@ -54,6 +54,8 @@ pub enum Contents {
     Rp2040Bootrom,
     /// The boot ROM of RP2350, of which most routines have nothing to do here.
     Rp2350Bootrom,
+    /// The same, as RP2350's RISC-V cores find it.
+    Rp2350RiscvBootrom,
 }
 
 impl Contents {
@@ -62,6 +64,7 @@ impl Contents {
         match self {
             Self::Rp2040Bootrom => include_bytes!("rp2040_rom.bin"),
             Self::Rp2350Bootrom => include_bytes!("rp2350_rom.bin"),
+            Self::Rp2350RiscvBootrom => include_bytes!("rp2350_riscv_rom.bin"),
         }
     }
 }

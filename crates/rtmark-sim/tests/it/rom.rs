@@ -235,4 +235,74 @@ fn the_rp2350_rom_has_the_functions_start_up_code_calls() {
     assert_eq!(rom.peek(0x2000_0000), 1_u32.to_le_bytes());
     let revision = find(&mut rom, b"GR", data);
     assert_eq!(rom.peek(revision), *b"rtm\0");
+    let [program, erase] = [b"RP", b"RE"].map(|code| find(&mut rom, code, secure));
+    assert_flash_is_written(&mut rom, program, erase);
+}
+
+#[test]
+fn the_rp2040_rom_writes_flash() {
+    let mut rom = Rom::new();
+    let half = |rom: &Rom, at| u32::from(u16::from_le_bytes(rom.peek(at)));
+    let (lookup, functions) = (half(&rom, 0x18), half(&rom, 0x14));
+    let [program, erase] = [*b"RP", *b"RE"]
+        .map(|code| rom.call(lookup, &[functions, u16::from_le_bytes(code).into()]) as u32);
+    assert_flash_is_written(&mut rom, program, erase);
+}
+
+/// Programs a word in the second sector of the flash from the beginning of RAM, twice, and erases it.
+fn assert_flash_is_written(rom: &mut Rom, program: u32, erase: u32) {
+    let (source, sector, word) = (0x2000_0000, 0x1000, 0x1000_1FFC);
+    for (value, held) in [(0xFFFF_00F0_u32, 0xFFFF_00F0_u32), (0x0FFF_0F80, 0x0FFF_0080)] {
+        rom.machine.poke(source, &value.to_le_bytes()).expect("RAM");
+        rom.call(program, &[word - 0x1000_0000, source, 4]);
+        assert_eq!(rom.peek(word), held.to_le_bytes());
+    }
+    let before: [u8; 4] = rom.peek(0x1000_0000);
+    rom.call(erase, &[sector, 0x1000, 0x1_0000, 0xD8]);
+    assert_eq!(rom.peek(word), [0xFF; 4]);
+    assert_eq!(rom.peek(0x1000_0000), before);
+}
+
+/// On RISC-V, the value of a function's entry is an instruction that jumps there (datasheet, 5.5.1).
+#[test]
+fn the_rp2350_rom_has_the_same_functions_on_risc_v() {
+    let soc = Soc::from_toml(include_str!("../../../../socs/rp2350-riscv.toml")).expect("good");
+    let mut machine = Machine::new(&soc);
+    let image = Image::from_raw(&[0x01, 0xA0], 0x1000_0000).expect("an image");
+    machine.load_and_call(&image, 0x1000_0000).expect("it fits");
+    let peek = |machine: &Machine, at, length| machine.peek(at, length);
+    assert_eq!(peek(&machine, 0x10, 4), *b"Mu\x02\x02");
+    let half = |machine: &Machine, at| {
+        u32::from(u16::from_le_bytes(machine.peek(at, 2).try_into().expect("ROM")))
+    };
+    let call = |machine: &mut Machine, function, arguments: &[u32]| {
+        let back = 0x1000_0000;
+        for (number, argument) in (10..).zip(arguments) {
+            machine.set_register(Register::R(number), *argument);
+        }
+        machine.set_register(Register::R(1), back);
+        machine.set_register(Register::Pc, function);
+        machine.stop_before(back);
+        assert_eq!(machine.run(Cycles(100_000)), Stop::Breakpoint(back));
+        machine.register(Register::R(10))
+    };
+    let find = |machine: &mut Machine, code: &[u8; 2]| {
+        let lookup = half(machine, 0x7DFA);
+        call(machine, lookup, &[u16::from_le_bytes(*code).into(), 1])
+    };
+    assert_eq!(find(&mut machine, b"??"), 0);
+    let data = half(&machine, 0x7DF8);
+    let revision = call(&mut machine, data, &[u16::from_le_bytes(*b"GR").into(), 0x40]);
+    assert_eq!(peek(&machine, revision, 4), *b"rtm\0");
+    let flash = find(&mut machine, b"FO");
+    assert_eq!(call(&mut machine, flash, &[0, 0x1000_0000, 4096, 0]) as i32, -4);
+    let info = find(&mut machine, b"GS");
+    assert_eq!(call(&mut machine, info, &[0x2000_0000, 9, 1]), 4);
+    assert_eq!(peek(&machine, 0x2000_0000, 4), 1_u32.to_le_bytes());
+    let program = find(&mut machine, b"RP");
+    call(&mut machine, program, &[0x1000, 0x2000_0000, 4]);
+    assert_eq!(peek(&machine, 0x1000_1000, 4), 1_u32.to_le_bytes());
+    let erase = find(&mut machine, b"RE");
+    call(&mut machine, erase, &[0x1000, 0x1000]);
+    assert_eq!(peek(&machine, 0x1000_1000, 4), [0xFF; 4]);
 }
