@@ -40,6 +40,9 @@ pub struct Api {
     internal: Vec<Pattern>,
     #[serde(default)]
     idle: Vec<Pattern>,
+    /// Functions that are idle from their first call of one of these on: they do it again and again.
+    #[serde(default)]
+    idle_loop: Vec<Pattern>,
     #[serde(default)]
     application: Vec<Pattern>,
     /// Functions that call the application: threads, timer callbacks, handlers.
@@ -143,6 +146,7 @@ impl Api {
             ("calls", &self.calls),
             ("internal", &self.internal),
             ("idle", &self.idle),
+            ("idle_loop", &self.idle_loop),
             ("application", &self.application),
             ("calls_back", &self.calls_back),
         ];
@@ -154,6 +158,12 @@ impl Api {
     pub fn calls_application(&self, function: &str) -> bool {
         let name = base_name(function);
         self.calls_back.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Tells whether a function is idle once it has called a function that is.
+    pub fn loops_idle(&self, function: &str) -> bool {
+        let name = base_name(function);
+        self.idle_loop.iter().any(|pattern| pattern.matches(name))
     }
 
     /// Returns the calls that have a scenario's span.

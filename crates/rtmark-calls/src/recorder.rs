@@ -63,6 +63,8 @@ pub struct CallRecorder<'a, 'elf> {
     entries: BTreeSet<u32>,
     /// By node.
     classes: Vec<Class>,
+    /// The nodes of loops that are idle by now.
+    idle_loops: BTreeSet<usize>,
     open: Vec<OpenCall>,
     /// By stack, functions that an exception has kept from beginning.
     held: HashMap<Option<u64>, Beginning>,
@@ -140,6 +142,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             entries: entries.collect(),
             wrappers,
             classes: Vec::new(),
+            idle_loops: BTreeSet::new(),
             open: Vec::new(),
             held: HashMap::new(),
             returns: HashMap::new(),
@@ -192,8 +195,22 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             let next = self.calls.nodes().nth(self.classes.len()).unwrap_or(node);
             let class = self.classify(next);
             self.classes.push(class);
+            if self.begins_idle_loop(next) {
+                // What its caller calls is idle from now on.
+                self.classes.clear();
+            }
         }
         self.classes[node.number()]
+    }
+
+    /// Returns whether a node is a function by which its caller turns out to be idle.
+    fn begins_idle_loop(&mut self, node: Node) -> bool {
+        let caller = self.calls.ancestors(node).nth(1);
+        self.api.kind(self.calls.name(node)) == Some(Kind::Idle)
+            && caller.is_some_and(|caller| {
+                self.api.loops_idle(self.calls.name(caller))
+                    && self.idle_loops.insert(caller.number())
+            })
     }
 
     fn classify(&self, node: Node) -> Class {
@@ -222,8 +239,11 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let outside = matches!(inherited, Owner::Application | Owner::Interrupt);
         let class = |owner| Class { owner, is_call: false };
         match self.api.kind(name).filter(|_| !self.wrappers.contains(name)) {
+            _ if self.idle_loops.contains(&node.number()) => class(Owner::Idle),
             Some(Kind::Application) => class(own),
             Some(Kind::Idle) => class(Owner::Idle),
+            // The idle thread does it because there is nothing else to do.
+            Some(_) if inherited == Owner::Idle => class(Owner::Idle),
             Some(Kind::Internal) => class(Owner::Kernel),
             Some(Kind::Called) => Class { owner: Owner::Kernel, is_call: outside },
             None => class(inherited),

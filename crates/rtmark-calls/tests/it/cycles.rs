@@ -347,6 +347,73 @@ fn each_cycle_belongs_to_whoever_spends_it() {
     assert_eq!(more("mkw_idle"), [0, 0, 0, 8]);
 }
 
+/// What an idle thread does is idle, also in the kernel's functions; and a loop is idle once it has been found to be.
+#[test]
+fn what_the_kernel_does_for_want_of_anything_else_is_idle() {
+    const API: &str = "name = \"k\"\ncalls = [\"mk_*\"]\ninternal = [\"mki_*\"]\nidle = [\"mkw_*\"]\n\
+                       idle_loop = [\"mki_main\"]\n";
+    const TEXT: &str = "
+        function start
+            bl mki_other
+            bl mki_main
+            finish
+        function mki_main
+            mov r7, lr
+            <mki_main>
+            bl mki_f
+            bl mkw_idle
+            <then>
+            bl mki_f
+            bl mk_f
+            bl mki_after
+            bl mkw_idle
+            bx r7
+        function mki_other
+            mov r7, lr
+            bl mkw_idle
+            <mki_other>
+            bx r7
+        function mki_f
+            <mki_f>
+            bx lr
+        function mki_after
+            <mki_after>
+            bx lr
+        function mk_f
+            <mk_f>
+            bx lr
+        function mkw_idle
+            mov r6, lr
+            bl mki_check
+            bx r6
+        function mki_check
+            <mki_check>
+            bx lr
+    ";
+    let cost = |longer: &str| {
+        let mut text = TEXT.replace(&format!("<{longer}>"), &"nop\n".repeat(8));
+        while let (Some(from), Some(to)) = (text.find('<'), text.find('>')) {
+            text.replace_range(from..=to, "");
+        }
+        Program::assembled(&text).cost(API)
+    };
+    let plain = cost("");
+    assert!(plain.called.is_empty() && plain.never.is_empty(), "{:?}", plain.never);
+    for (place, expected) in [
+        ("mki_main", [8, 0]),
+        ("mki_other", [8, 0]),
+        ("mki_f", [8, 8]),
+        ("then", [0, 8]),
+        ("mk_f", [0, 8]),
+        ("mki_after", [0, 8]),
+        ("mki_check", [0, 24]),
+    ] {
+        let Shares { application, interrupts, kernel, idle } = cost(place).shares;
+        assert_eq!([kernel - plain.shares.kernel, idle - plain.shares.idle], expected, "{place}");
+        assert_eq!((application, interrupts), (plain.shares.application, 0), "{place}");
+    }
+}
+
 /// What an application's function calls on behalf of the kernel is a call, what the kernel itself calls is none.
 #[test]
 fn calls_back_are_the_applications() {
