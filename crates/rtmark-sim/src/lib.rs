@@ -88,9 +88,10 @@ pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
     Act, ActHow, BusMatrix, CacheSizes, ClockCondition, ClockControl, ClockFactor, ClockField,
     ClockNode, ClockOperand, ClockTree, Contents, Control, CoreKind, EnableHow, Erase, Follow,
-    FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral,
-    PeripheralClock, PeripheralKind, PeripheralRegister, Pins, Program, PullUp, Pulled, Revision,
-    Routes, Scale, SlowRead, Soc, SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,
+    FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming, OutputLine, Peripheral,
+    PeripheralClock, PeripheralKind, PeripheralOutput, PeripheralRegister, Pins, Program, PullUp,
+    Pulled, Revision, Routes, Scale, SlowRead, Soc, SocError, Tier, TimeBase, TimeBaseEnable,
+    TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

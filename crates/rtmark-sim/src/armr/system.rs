@@ -174,7 +174,7 @@ impl System {
         let (written, effects) =
             self.with_device(at, cycle, |device, env| device.write(offset, value, mask, env));
         self.devices.has_written(at, address, written, &effects);
-        for at in &effects.reset {
+        for at in &effects.affected {
             self.look_at_device(*at, cycle);
         }
         Some(())

@@ -59,13 +59,17 @@ impl Devices {
         if self.attached[at].resets_others {
             self.follow_reset_registers(now, memories, effects);
         }
-        let changed = || std::iter::once(&at).chain(&effects.reset);
+        let changed = || std::iter::once(&at).chain(&effects.affected);
         let sets_clock = changed().any(|at| self.attached[*at].sets_clock);
         let sets_waits = changed().any(|at| self.attached[*at].sets_waits);
+        let supplies = changed().any(|at| self.attached[*at].supplies_others);
         effects.clock_changed = sets_clock && self.follow_clock_registers(now);
         if sets_waits {
             self.waits.set(|address| held(&self.attached, address), memories);
             effects.memory_changed = true;
+        }
+        if supplies {
+            self.follow_supply_registers(now, effects);
         }
     }
 

@@ -17,8 +17,8 @@ pub struct Effects {
     pub clock_changed: bool,
     /// The write started something that has no model.
     pub without_model: bool,
-    /// The positions of the devices that have been reset.
-    pub reset: Vec<usize>,
+    /// The positions of the devices that have been reset, or whose own clock may have changed.
+    pub affected: Vec<usize>,
     /// Why a chip would not have sent the byte that was written to a UART.
     pub send_fault: Option<SendFault>,
     /// The effects on flash memories, which are numbered as in the soc file.

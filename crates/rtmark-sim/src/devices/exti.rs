@@ -1,12 +1,15 @@
-//! EXTI of STM32: interrupts on the edges of pins.
+//! EXTI of STM32: interrupts on the edges of pins, and of other peripherals' outputs.
 //!
-//! Lines 0 to 15, each connected to the pin of that number of one port. Not modelled: the lines of other
-//! peripherals (RTC, USB, wake-up), which are reported when a program enables them, and events (EMR), with which an
-//! edge ends a WFE without an interrupt.
+//! Lines 0 to 15, each connected to the pin of that number of one port, and those that the soc file lists. Not
+//! modelled: the lines of other peripherals without a model (USB, wake-up), which are reported when a program enables
+//! them, and events (EMR), with which an edge ends a WFE without an interrupt.
+
+use std::sync::Arc;
 
 use super::pins::{Drive, DrivenPins, Edge};
+use super::wires::OutputEdges;
 use super::{ClockRatio, DeviceModel, Env};
-use crate::soc::EXTI_LINES as LINES;
+use crate::soc::{EXTI_LINES as LINES, Peripheral, Soc};
 
 /// The lines that come from pins, as a bit mask.
 const ALL: u32 = 0xFFFF;
@@ -67,9 +70,22 @@ fn named(pin: &str) -> Option<Pin> {
     Some(Pin { port, line })
 }
 
+/// A line that another device's output drives.
+#[derive(Debug)]
+struct SharedLine {
+    /// The device's address.
+    base: u32,
+    output: u8,
+    line: u8,
+}
+
 #[derive(Clone, Debug)]
 pub struct Exti {
     layout: ExtiLayout,
+    /// The lines beyond those of pins.
+    others: Arc<[SharedLine]>,
+    /// The lines with a model, as a bit mask.
+    lines: u32,
     interrupt_mask: u32,
     event_mask: u32,
     rising: u32,
@@ -85,7 +101,16 @@ pub struct Exti {
 }
 
 impl Exti {
-    pub fn new(layout: ExtiLayout) -> Self {
+    pub fn new(layout: ExtiLayout, peripheral: &Peripheral, soc: &Soc) -> Self {
+        let others: Arc<[_]> = peripheral
+            .lines
+            .iter()
+            .filter_map(|line| {
+                let source = soc.peripherals.iter().find(|source| source.name == line.of)?;
+                let output = source.kind.output(line.output)?;
+                Some(SharedLine { base: source.base, output, line: line.line })
+            })
+            .collect();
         let interrupt_mask = match layout {
             ExtiLayout::V1 => 0,
             // The lines of other peripherals (RM0490, 13.5.11).
@@ -95,6 +120,8 @@ impl Exti {
         };
         Self {
             layout,
+            lines: others.iter().fold(ALL, |lines, other| lines | 1 << other.line),
+            others,
             interrupt_mask,
             event_mask: 0,
             rising: 0,
@@ -137,6 +164,12 @@ impl Exti {
                 }
             }
         }
+        self.pend(rising, falling);
+        self.seen = now;
+    }
+
+    /// Makes lines pending of those that have had an edge.
+    const fn pend(&mut self, rising: u32, falling: u32) {
         let (rising, falling) = (rising & self.rising, falling & self.falling);
         match self.layout {
             ExtiLayout::V1 | ExtiLayout::H7 => self.pending |= rising | falling,
@@ -145,7 +178,15 @@ impl Exti {
                 self.pending_falling |= falling;
             }
         }
-        self.seen = now;
+    }
+
+    /// Takes note of edges of another device's outputs.
+    pub fn notify(&mut self, base: u32, edges: OutputEdges) {
+        let OutputEdges { rising, falling } = edges;
+        let others = Arc::clone(&self.others);
+        for SharedLine { output, line, .. } in others.iter().filter(|other| other.base == base) {
+            self.pend((rising >> output & 1) << line, (falling >> output & 1) << line);
+        }
     }
 
     /// Makes lines pending that a program triggers; in V1, only those that are not masked.
@@ -182,13 +223,13 @@ impl DeviceModel for Exti {
         let store = |held: &mut u32| *held = *held & !mask | value & mask;
         match self.layout.register(offset)? {
             ExtiRegister::InterruptMask => {
-                env.effects.without_model |= value & mask & !self.interrupt_mask & !ALL != 0;
+                env.effects.without_model |= value & mask & !self.interrupt_mask & !self.lines != 0;
                 store(&mut self.interrupt_mask);
             }
             ExtiRegister::EventMask => store(&mut self.event_mask),
             ExtiRegister::Rising => store(&mut self.rising),
             ExtiRegister::Falling => store(&mut self.falling),
-            ExtiRegister::Software => self.trigger(value & mask & ALL),
+            ExtiRegister::Software => self.trigger(value & mask & self.lines),
             ExtiRegister::Pending => {
                 self.pending &= !(value & mask);
                 self.software &= !(value & mask);
@@ -205,7 +246,11 @@ impl DeviceModel for Exti {
     }
 
     fn outputs(&self, _: u64) -> u32 {
-        (self.pending | self.pending_falling) & self.interrupt_mask & ALL
+        let pending = (self.pending | self.pending_falling) & self.interrupt_mask;
+        // The interrupts of the other lines follow those of the pins'.
+        let others = (LINES..).zip(self.others.iter());
+        others
+            .fold(pending & ALL, |outputs, (at, other)| outputs | (pending >> other.line & 1) << at)
     }
 
     fn settle(&mut self, now: u64, _: ClockRatio) {

@@ -25,6 +25,7 @@ mod polls;
 mod receiver;
 mod registers;
 mod resets;
+mod rtc;
 mod sio;
 mod timer;
 mod transmitter;
@@ -58,11 +59,13 @@ use polls::Polls;
 use receiver::Receiver;
 use registers::Registers;
 use resets::{ResetLine, connect_resets};
+use rtc::{CalendarRtc, CounterRtc, OwnSupply, RtcLayout, Supplies};
 use sio::Sio;
 pub use timer::MachineTimer;
 use timer::RpChip;
 pub use transmitter::SendFault;
 pub use unmodelled::{Strictness, Unmodelled};
+use wires::OutputEdges;
 pub use wires::Signals;
 
 /// The number of clocks that a device can count.
@@ -133,6 +136,8 @@ enum Device {
     IoBank(IoBank),
     CadenceUart(uart::Cadence),
     CadenceTtc(timer::CadenceTtc),
+    CalendarRtc(CalendarRtc),
+    CounterRtc(CounterRtc),
 }
 
 macro_rules! each {
@@ -160,6 +165,8 @@ macro_rules! each {
             Device::IoBank($it) => $what,
             Device::CadenceUart($it) => $what,
             Device::CadenceTtc($it) => $what,
+            Device::CalendarRtc($it) => $what,
+            Device::CounterRtc($it) => $what,
         }
     };
 }
@@ -199,6 +206,9 @@ trait DeviceModel {
     /// Called when the core's clock has changed: counts that are fixed in real time take other cycles from
     /// now on.
     fn core_clock_changed(&mut self, _now: u64, _ratio: ClockRatio) {}
+
+    /// Called when its own clock may have changed, or whether the program may write to it.
+    fn supply(&mut self, _now: u64, _supply: OwnSupply) {}
 
     /// Drives a pin from outside; the pin may belong to another device.
     fn drive(&mut self, _pin: &str, _drive: &Drive) {}
@@ -253,6 +263,8 @@ pub struct AttachedDevice {
     reset_line: Option<ResetLine>,
     /// Its registers reset others.
     resets_others: bool,
+    /// It, or another device's own clock, depends on its registers.
+    supplies_others: bool,
 }
 
 /// The devices of a soc.
@@ -265,6 +277,7 @@ pub struct Devices {
     clock: CoreClock,
     waits: MemoryWaits,
     slower_clock: SlowerClock,
+    supplies: Supplies,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// The peripherals without a model that the soc file names.
@@ -326,9 +339,12 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Rp2350Sio => Device::Sio(Sio::new(soc, peripheral, RpChip::Rp2350)),
         Kind::Rp2040IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2040, peripheral)),
         Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
-        Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
-        Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
-        Kind::Stm32ExtiH7 => Device::Exti(Exti::new(ExtiLayout::H7)),
+        Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1, peripheral, soc)),
+        Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2, peripheral, soc)),
+        Kind::Stm32ExtiH7 => Device::Exti(Exti::new(ExtiLayout::H7, peripheral, soc)),
+        Kind::Stm32RtcV1 => Device::CounterRtc(CounterRtc::new(ratio)),
+        Kind::Stm32RtcV2 => Device::CalendarRtc(CalendarRtc::new(RtcLayout::V2, peripheral, ratio)),
+        Kind::Stm32RtcV3 => Device::CalendarRtc(CalendarRtc::new(RtcLayout::V3, peripheral, ratio)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::new(peripheral.enabled)),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
         Kind::Rp2350RiscvTimer => Device::SioTimer(timer::SioTimer::new(peripheral, soc.clock)),
@@ -354,7 +370,7 @@ impl Devices {
                 base: peripheral.base,
                 size: peripheral.extent(),
                 device: device(peripheral, soc),
-                irq: peripheral.irq.clone(),
+                irq: peripheral.all_interrupts().collect(),
                 outputs: 0,
                 clock: peripheral.clock,
                 due: None,
@@ -369,6 +385,7 @@ impl Devices {
                 nonzero: false,
                 reset_line: None,
                 resets_others: false,
+                supplies_others: false,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);
@@ -382,12 +399,14 @@ impl Devices {
             each!(&mut attached.device, it => it.core_clock_changed(0, ratio));
         }
         connect_resets(&mut attached, soc);
-        Self {
+        let supplies = Supplies::of(soc, &mut attached);
+        let mut devices = Self {
             attached: attached.into(),
             next: u64::MAX,
             clock,
             waits,
             slower_clock: SlowerClock::default(),
+            supplies,
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -400,7 +419,9 @@ impl Devices {
             refused: None,
             open: Vec::new(),
             drives: BTreeMap::new(),
-        }
+        };
+        devices.follow_supply_registers(0, &mut Effects::default());
+        devices
     }
 
     /// Puts every device into its reset state, and likewise the memories that registers control.

@@ -79,7 +79,7 @@ impl Devices {
                     self.pull(pin, up);
                 }
             }
-            effects.reset.push(at);
+            effects.affected.push(at);
         }
     }
 

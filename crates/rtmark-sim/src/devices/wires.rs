@@ -6,6 +6,25 @@
 use super::nrf::{self, DrivenByTasks, FIRST_EVENT, NrfGpiote};
 use super::{AttachedDevice, Device, DeviceModel, Devices, each};
 
+/// The edges of a device's outputs, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputEdges {
+    pub rising: u32,
+    pub falling: u32,
+}
+
+impl OutputEdges {
+    /// Adds those from some levels to others.
+    pub const fn note(&mut self, before: u32, after: u32) {
+        self.rising |= after & !before;
+        self.falling |= before & !after;
+    }
+
+    const fn are_none(self) -> bool {
+        self.rising | self.falling == 0
+    }
+}
+
 /// What a device has to signal to others since this was last queried.
 #[derive(Debug, Default)]
 pub struct Signals {
@@ -17,6 +36,8 @@ pub struct Signals {
     pub driven: Option<DrivenByTasks>,
     /// A pin has the level for which the device senses.
     pub sensed: bool,
+    /// The edges of its outputs, for EXTI.
+    pub edges: OutputEdges,
 }
 
 impl Signals {
@@ -25,7 +46,11 @@ impl Signals {
     }
 
     pub const fn is_empty(&self) -> bool {
-        self.events == 0 && self.stores.is_empty() && self.driven.is_none() && !self.sensed
+        self.events == 0
+            && self.stores.is_empty()
+            && self.driven.is_none()
+            && !self.sensed
+            && self.edges.are_none()
     }
 }
 
@@ -106,6 +131,7 @@ impl Devices {
             match &mut attached.device {
                 Device::NrfPpi(ppi) if signals.events != 0 => ppi.notify(base, signals.events, now),
                 Device::NrfGpiote(gpiote) if signals.sensed => gpiote.handle_detect(),
+                Device::Exti(exti) if !signals.edges.are_none() => exti.notify(base, signals.edges),
                 Device::NrfGpio(gpio) => match signals.driven {
                     Some(driven) => gpio.drive_by_tasks(driven, now),
                     None => continue,

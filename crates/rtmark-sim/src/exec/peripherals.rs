@@ -144,7 +144,7 @@ impl State {
                 self.look_at_device(at, now);
             }
         }
-        for at in &effects.reset {
+        for at in &effects.affected {
             self.look_at_device(*at, now);
         }
         if effects.connected.is_some() {

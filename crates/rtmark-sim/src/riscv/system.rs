@@ -266,7 +266,7 @@ impl System {
             self.with_device(at, cycle, |device, env| device.store(offset, value, mask, env));
         self.devices.has_written(at, address, written, &effects);
         self.bus.code_writes.dirty |= self.devices.apply_to_flash(&effects.flash, &mut self.bus);
-        for at in &effects.reset {
+        for at in &effects.affected {
             self.look_at_device(*at, cycle);
         }
         if effects.clock_changed

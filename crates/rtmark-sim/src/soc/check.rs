@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::peripheral::{PeripheralKind, PeripheralRegister};
+use super::peripheral::PeripheralRegister;
+use super::peripheral_kind::PeripheralKind;
 use super::{CoreKind, InitWrite, MemoryKind, Revision, Soc};
 
 mod clock_tree;
@@ -467,6 +468,7 @@ impl Soc {
                 );
             }
             peripherals::check_options(peripheral, path)?;
+            self.check_sources(peripheral, path)?;
             registers::check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {

@@ -211,9 +211,29 @@ struct Frequency {
     denominator: u128,
 }
 
+/// A frequency in hertz, as a fraction of numbers of the size that clocks have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockRate {
+    /// Not 0.
+    pub numerator: u32,
+    /// Not 0.
+    pub denominator: u32,
+}
+
 impl Frequency {
     const fn of(clock: Hertz) -> Self {
         Self { numerator: clock.0 as u128, denominator: 1 }
+    }
+
+    /// Returns it with smaller numbers, if that is possible.
+    fn reduced(self) -> Option<ClockRate> {
+        let (mut common, mut rest) = (self.numerator, self.denominator);
+        while rest > 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        let [numerator, denominator] = [self.numerator, self.denominator]
+            .map(|it| u32::try_from(it / common.max(1)).ok().filter(|it| *it > 0));
+        Some(ClockRate { numerator: numerator?, denominator: denominator? })
     }
 
     /// Returns it in hertz, rounded to the nearest.
@@ -271,6 +291,11 @@ impl ClockTree {
         let found = self.frequency(&self.core, read)?;
         let fits = u32::try_from(found.hertz()).ok().filter(|hertz| *hertz > 0);
         fits.map(Hertz).ok_or_else(|| format!("{} would be {} Hz", self.core, found.hertz()))
+    }
+
+    /// Returns the frequency of a clock, unless it is off or not known.
+    pub(crate) fn clock(&self, name: &str, read: &impl Fn(u32) -> u32) -> Option<ClockRate> {
+        self.frequency(name, read).ok()?.reduced()
     }
 
     /// Returns the addresses of all registers that the tree reads.

@@ -14,6 +14,7 @@ mod flash_control;
 mod memory;
 mod memory_timing;
 mod peripheral;
+mod peripheral_kind;
 mod revision;
 mod unmodelled;
 
@@ -25,6 +26,7 @@ use serde::Deserialize;
 
 pub use basis::{Tier, TimingBasis};
 pub use bus_matrix::BusMatrix;
+pub(crate) use clock_tree::ClockRate;
 pub use clock_tree::{
     ClockCondition, ClockControl, ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree,
 };
@@ -33,9 +35,10 @@ pub use flash_control::{Control, Erase, Program};
 pub use memory::{Contents, Memory, MemoryKind};
 pub use memory_timing::{CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
-    Act, ActHow, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    PeripheralRegister, Pins, PullUp, Pulled, Routes, Scale, SlowRead,
+    Act, ActHow, Follow, FollowHow, OutputLine, Peripheral, PeripheralClock, PeripheralRegister,
+    Pins, PullUp, Pulled, Routes, Scale, SlowRead,
 };
+pub use peripheral_kind::{PeripheralKind, PeripheralOutput};
 pub use revision::{Generation, Revision};
 pub use unmodelled::UnmodelledBlock;
 

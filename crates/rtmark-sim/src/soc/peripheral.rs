@@ -5,94 +5,9 @@
 
 use serde::Deserialize;
 
-use super::check::EXTI_LINES;
 use super::clock_tree::ClockCondition;
-use super::core_kind::CoreKind;
 use super::flash_control::{Control, Erase, Program};
-
-/// The peripherals that the simulator can model.
-///
-/// The numbers in `irq` are the chip's interrupts for the outputs named here, in this order; outputs
-/// without a number are not connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PeripheralKind {
-    /// Registers that follow rules of the soc file (`[[peripheral.register]]`): clock, reset, power and
-    /// flash controllers, pins. The other words of the block keep what is written. No interrupts.
-    Registers,
-    /// Arm PrimeCell UART (DDI 0183). `irq`: the combined interrupt.
-    Pl011,
-    /// UART of Arm's CMSDK (DDI 0479, 4.3). `irq`: receive, transmit,
-    /// overrun, combined.
-    CmsdkUart,
-    /// Timer of Arm's CMSDK (DDI 0479, 4.1). `irq`: the timer.
-    CmsdkTimer,
-    /// Dual timer of Arm's CMSDK (DDI 0479, 4.2). `irq`: combined, timer 1, timer 2.
-    CmsdkDualTimer,
-    /// USART of STM32F1, F2, F4 and L1 (RM0090, chapter 30). `irq`: the USART.
-    Stm32UsartV1,
-    /// USART of the later families: C0, F0, F3, F7, G0, G4, H7, L0, L4, WB (RM0394,
-    /// chapter 38). `irq`: the USART.
-    Stm32UsartV2,
-    /// LPUART of STM32 (RM0394, chapter 39). `irq`: the LPUART.
-    Stm32Lpuart,
-    /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters 17 to 20). `irq`:
-    /// update; capture and compare. If only one number is given, both share it.
-    Stm32Timer,
-    /// UARTE and UART of nRF52 at one address (nRF52840 PS, 6.33 and 6.34). `irq`: the UART.
-    NrfUarte,
-    /// UART of nRF51, which has no DMA (nRF51 RM, UART). `irq`: the UART.
-    NrfUart,
-    /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
-    NrfTimer,
-    /// RTC of nRF51 and nRF52 (nRF52840 PS, 6.22).
-    NrfRtc,
-    /// CLOCK and POWER of nRF51 and nRF52, whose oscillators start at once (nRF52840 PS, 5.4).
-    NrfClock,
-    /// EGU of nRF52: events that a program triggers (nRF52840 PS, 6.8). `irq`: the EGU.
-    NrfEgu,
-    /// Ports P0 and P1 of nRF52840 (PS, 6.9).
-    NrfGpio,
-    /// GPIOTE of nRF51 and nRF52: pins that raise events and follow tasks (nRF52840 PS, 6.10).
-    /// `irq`: the GPIOTE.
-    NrfGpiote,
-    /// PPI of nRF51 and nRF52, which connects events to tasks (nRF52840 PS, 6.16). No interrupts.
-    NrfPpi,
-    /// The microsecond timer of RP2040 (datasheet, 4.6). `irq`: the four alarms.
-    Rp2040Timer,
-    /// The microsecond timer of RP2350, which has some registers at other offsets (datasheet, 12.8).
-    Rp2350Timer,
-    /// EXTI of STM32F1, F2, F4, L1 and L4 (RM0090, chapter 12), lines 0 to 15. `irq`: one number for each
-    /// of these lines; several lines may share one.
-    Stm32ExtiV1,
-    /// EXTI of STM32C0 and G0 (RM0490, chapter 13), lines 0 to 15. `irq`: one number for each of these
-    /// lines.
-    Stm32ExtiV2,
-    /// EXTI of STM32H7 with one core (RM0433, EXTI registers), lines 0 to 15. `irq`: one number for each of
-    /// these lines.
-    Stm32ExtiH7,
-    /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
-    Rp2040IoBank,
-    /// IO_BANK0 of RP2350 (datasheet, 9.11.1): interrupts of 48 pins. `irq`: core 0's.
-    Rp2350IoBank,
-    /// SIO of RP2040 as core 0 sees it: divider, spinlocks, pins (datasheet, 2.3.1).
-    Rp2040Sio,
-    /// SIO of RP2350 as core 0 sees it: spinlocks, pins (datasheet, 3.1.11).
-    Rp2350Sio,
-    /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
-    /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
-    RiscvClint,
-    /// The RISC-V timer in the SIO of RP2350 (datasheet, 3.1.8). Its interrupts are the core's own; beside an Arm core,
-    /// `irq`: MTIMECMP.
-    Rp2350RiscvTimer,
-    /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and the core's interface 0x1000
-    /// after it (IHI 0048; DDI 0416).
-    Pl390,
-    /// UART of Zynq chips (UG1087), sending only. `irq`: the UART.
-    CadenceUart,
-    /// Triple timer counter of Zynq chips (UG1087), counting 100 MHz. `irq`: the three counters.
-    CadenceTtc,
-}
+use super::peripheral_kind::{PeripheralKind, PeripheralOutput};
 
 /// A clock that a peripheral counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -171,8 +86,8 @@ pub struct Peripheral {
     pub counter_bits: Option<u8>,
     /// The number of channels where it differs between chips with the same kind: compare registers of
     /// `nrf-timer` (4 or 6, the default) and `nrf-rtc` (3 or 4, the default), pins of `nrf-gpiote` (4 or 8, the
-    /// default), channels of `nrf-ppi` that a program sets (16 or 20, the default), and of an `stm32-timer` (0, 1, 2
-    /// or 4, the default).
+    /// default), channels of `nrf-ppi` that a program sets (16 or 20, the default), of an `stm32-timer` (0, 1, 2
+    /// or 4, the default), and alarms of a real-time clock with a calendar (1 or 2, the default).
     #[serde(default)]
     pub channels: Option<u8>,
     /// Width of MAXCNT, the counts of bytes of an `nrf-uarte`: 8 or 16 (the default) bits. With 8, its CONFIG
@@ -182,6 +97,21 @@ pub struct Peripheral {
     /// Whether a timer has a repetition counter (RCR of STM32's): by default it has.
     #[serde(default)]
     pub repetition_counter: Option<bool>,
+    /// The clock of the clock tree that a real-time clock counts.
+    #[serde(default)]
+    pub counts: Option<String>,
+    /// What must hold so that a program can write the registers of a real-time clock; nothing by default.
+    #[serde(default)]
+    pub writable_by: Option<ClockCondition>,
+    /// Whether a real-time clock with a calendar has a wake-up timer: by default it has.
+    #[serde(default)]
+    pub wakeup_timer: Option<bool>,
+    /// The number of backup registers of an `stm32-rtc-v2`: none by default.
+    #[serde(default)]
+    pub backup_registers: Option<u8>,
+    /// For an EXTI: the lines beyond those of pins that other peripherals drive.
+    #[serde(default)]
+    pub lines: Vec<OutputLine>,
     /// Whether a boot loader has switched a `cadence-uart` on before the program starts.
     #[serde(default)]
     pub enabled: bool,
@@ -221,103 +151,16 @@ pub struct Peripheral {
     pub registers: Vec<PeripheralRegister>,
 }
 
-impl PeripheralKind {
-    /// Returns whether it is a UART that can receive bytes.
-    pub const fn receives(self) -> bool {
-        matches!(
-            self,
-            Self::Pl011
-                | Self::CmsdkUart
-                | Self::Stm32UsartV1
-                | Self::Stm32UsartV2
-                | Self::Stm32Lpuart
-                | Self::NrfUarte
-                | Self::NrfUart
-        )
-    }
-
-    /// Returns whether the kind itself determines which registers show its pins.
-    pub const fn determines_its_pins(self) -> bool {
-        matches!(
-            self,
-            Self::Rp2040Sio
-                | Self::Rp2350Sio
-                | Self::Rp2040IoBank
-                | Self::Rp2350IoBank
-                | Self::NrfGpio
-        )
-    }
-
-    /// Returns whether it sends signals to other devices or to memory, which is only supported beside a
-    /// Cortex-M.
-    pub const fn needs_wires(self) -> bool {
-        matches!(
-            self,
-            Self::NrfUarte | Self::NrfUart | Self::NrfGpio | Self::NrfGpiote | Self::NrfPpi
-        )
-    }
-
-    /// Returns the numbers of channels that it may have, if chips with the same kind differ in it; the last is the
-    /// largest, and the default.
-    pub const fn channel_counts(self) -> &'static [u8] {
-        match self {
-            Self::NrfTimer => &[4, 6],
-            Self::NrfRtc => &[3, 4],
-            Self::NrfGpiote => &[4, 8],
-            Self::NrfPpi => &[16, 20],
-            Self::Stm32Timer => &[0, 1, 2, 4],
-            _ => &[],
-        }
-    }
-
-    /// Returns the number of interrupts that it can raise.
-    pub const fn outputs(self) -> usize {
-        match self {
-            Self::Registers
-            | Self::NrfGpio
-            | Self::NrfPpi
-            | Self::Rp2040Sio
-            | Self::Rp2350Sio
-            | Self::RiscvClint
-            | Self::Pl390 => 0,
-            Self::Pl011
-            | Self::CmsdkTimer
-            | Self::Stm32UsartV1
-            | Self::Stm32UsartV2
-            | Self::Stm32Lpuart
-            | Self::NrfUarte
-            | Self::NrfUart
-            | Self::NrfTimer
-            | Self::NrfRtc
-            | Self::NrfClock
-            | Self::NrfEgu
-            | Self::NrfGpiote
-            | Self::Rp2040IoBank
-            | Self::Rp2350IoBank
-            | Self::Rp2350RiscvTimer
-            | Self::CadenceUart => 1,
-            Self::Stm32Timer => 2,
-            Self::CmsdkDualTimer | Self::CadenceTtc => 3,
-            Self::CmsdkUart | Self::Rp2040Timer | Self::Rp2350Timer => 4,
-            Self::Stm32ExtiV1 | Self::Stm32ExtiV2 | Self::Stm32ExtiH7 => EXTI_LINES as usize,
-        }
-    }
-
-    /// Returns whether it is part of a core, which implements it itself.
-    pub const fn is_part_of(self, core: CoreKind) -> bool {
-        match self {
-            Self::RiscvClint | Self::Pl390 => true,
-            Self::Rp2350RiscvTimer => !core.is_cortex_m(),
-            _ => false,
-        }
-    }
-}
-
 impl Peripheral {
     /// Returns the number of its channels; 0 if all of its kind have the same.
     pub(crate) fn channel_count(&self) -> usize {
         let usual = self.kind.channel_counts().last().copied();
         self.channels.or(usual).map_or(0, usize::from)
+    }
+
+    /// Returns the interrupts of its outputs, after which come those of EXTI's other lines.
+    pub(crate) fn all_interrupts(&self) -> impl Iterator<Item = u16> + '_ {
+        self.irq.iter().copied().chain(self.lines.iter().map(|line| line.irq))
     }
 
     /// Returns whether its block has a register of this name.
@@ -327,16 +170,11 @@ impl Peripheral {
 
     /// Returns how many bytes of addresses it occupies.
     pub fn extent(&self) -> u32 {
-        use PeripheralKind::{
-            Pl390, RiscvClint, Stm32ExtiH7, Stm32ExtiV1, Stm32ExtiV2, Stm32Lpuart, Stm32Timer,
-            Stm32UsartV1, Stm32UsartV2,
-        };
         let usual = match self.kind {
             _ if self.atomic_aliases => 0x4000,
-            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 | Stm32Lpuart | Stm32ExtiV1 | Stm32ExtiV2
-            | Stm32ExtiH7 => 0x400,
-            RiscvClint => 0x1_0000,
-            Pl390 => 0x2000,
+            kind if kind.is_stm32() => 0x400,
+            PeripheralKind::RiscvClint => 0x1_0000,
+            PeripheralKind::Pl390 => 0x2000,
             _ => 0x1000,
         };
         self.size.unwrap_or(usual)
@@ -463,6 +301,20 @@ pub struct Pulled {
     pub mode: String,
     /// The register of their resistors.
     pub pull: String,
+}
+
+/// A line of EXTI that another peripheral's output drives.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputLine {
+    /// Its number.
+    pub line: u8,
+    /// The peripheral.
+    pub of: String,
+    /// The output.
+    pub output: PeripheralOutput,
+    /// Its interrupt.
+    pub irq: u16,
 }
 
 /// A pad's resistor.

@@ -43,6 +43,8 @@ mod rom;
 mod rv32;
 mod semihosting;
 mod sleep;
+mod stm32_rtc;
+mod stm32_rtc_counter;
 mod stm32_timers;
 mod stm32_usarts;
 mod support;

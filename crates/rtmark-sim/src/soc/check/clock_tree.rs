@@ -23,18 +23,19 @@ impl Soc {
     /// with the addresses of their registers.
     pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
-            let Peripheral { name, enabled_by, reset_by, .. } = &self.peripherals[at];
+            let Peripheral { name, enabled_by, reset_by, writable_by, .. } = &self.peripherals[at];
             let name = name.clone();
-            let [mut enabled_by, mut reset_by] = [enabled_by.clone(), reset_by.clone()];
-            for (key, condition) in [("enabled_by", &mut enabled_by), ("reset_by", &mut reset_by)] {
+            let mut conditions = [enabled_by, reset_by, writable_by].map(Clone::clone);
+            let keys = ["enabled_by", "reset_by", "writable_by"];
+            for (key, condition) in keys.into_iter().zip(&mut conditions) {
                 let Some(condition) = condition else { continue };
                 find_register(&self.peripherals, &mut condition.field).or_else(|problem| {
                     let path = [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key(key)];
                     refuse(&path, format!("peripheral {name}: {problem}"))
                 })?;
             }
-            self.peripherals[at].enabled_by = enabled_by;
-            self.peripherals[at].reset_by = reset_by;
+            let block = &mut self.peripherals[at];
+            [block.enabled_by, block.reset_by, block.writable_by] = conditions;
         }
         for (at, Memory { name, wait_states_by: factors, .. }) in
             self.memories.iter_mut().enumerate()

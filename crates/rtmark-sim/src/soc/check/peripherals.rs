@@ -1,7 +1,7 @@
 //! The constraints on the keys of a peripheral that only some kinds have.
 
-use super::{Checked, KeyStep, refuse};
-use crate::soc::peripheral::{Peripheral, PeripheralKind};
+use super::{Checked, EXTI_LINES, KeyStep, refuse};
+use crate::soc::{Peripheral, PeripheralKind, Soc};
 
 /// Refuses keys that would have no effect, because the peripheral's kind does not look at them.
 pub(super) fn check_options(
@@ -9,7 +9,8 @@ pub(super) fn check_options(
     path: impl Fn(&'static str) -> [KeyStep; 3],
 ) -> Checked {
     use PeripheralKind::{
-        CadenceUart, NrfTimer, NrfUarte, Pl011, Registers, Stm32Lpuart, Stm32Timer, Stm32UsartV2,
+        CadenceUart, NrfTimer, NrfUarte, Pl011, Registers, Stm32Lpuart, Stm32RtcV2, Stm32Timer,
+        Stm32UsartV2,
     };
     let Peripheral { name, kind, .. } = peripheral;
     let outputs = kind.outputs();
@@ -29,6 +30,18 @@ pub(super) fn check_options(
         ("counter_bits", "counter_bits is 16, 24 or 32".to_owned())
     } else if peripheral.repetition_counter.is_some() && *kind != Stm32Timer {
         ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
+    } else if peripheral.counts.is_some() != kind.has_own_clock() {
+        ("counts", "counts is for real-time clocks of STM32, which need it".to_owned())
+    } else if peripheral.writable_by.is_some() && !kind.has_own_clock() {
+        ("writable_by", "writable_by is for real-time clocks of STM32".to_owned())
+    } else if peripheral.wakeup_timer.is_some() && !kind.has_calendar() {
+        ("wakeup_timer", "wakeup_timer is for real-time clocks with a calendar".to_owned())
+    } else if peripheral.backup_registers.is_some() && *kind != Stm32RtcV2 {
+        ("backup_registers", "backup_registers is for kind = \"stm32-rtc-v2\"".to_owned())
+    } else if peripheral.backup_registers.is_some_and(|count| count > 32) {
+        ("backup_registers", "there are at most 32 backup_registers".to_owned())
+    } else if !peripheral.lines.is_empty() && peripheral.irq.len() < EXTI_LINES.into() {
+        ("lines", "lines is for an EXTI with the interrupts of all pins".to_owned())
     } else if peripheral.enabled && *kind != CadenceUart {
         ("enabled", "enabled is for kind = \"cadence-uart\"".to_owned())
     } else if let Some(channels) = peripheral.channels
@@ -40,7 +53,8 @@ pub(super) fn check_options(
                 format!("channels = {channels}: its kind has {fewer} or {most}")
             }
             [] => {
-                "channels is for nrf-timer, nrf-rtc, nrf-gpiote, nrf-ppi and stm32-timer".to_owned()
+                "channels is for nrf-timer, nrf-rtc, nrf-gpiote, nrf-ppi, stm32-timer, stm32-rtc-v2 and -v3"
+                    .to_owned()
             }
         };
         ("channels", message)
@@ -70,4 +84,41 @@ pub(super) fn check_options(
         return Ok(());
     };
     refuse(&path(wrong.0), format!("peripheral {name}: {}", wrong.1))
+}
+
+impl Soc {
+    /// Refuses a clock that the tree does not have, and lines of EXTI that nothing drives.
+    pub(super) fn check_sources(
+        &self,
+        peripheral: &Peripheral,
+        path: impl Fn(&'static str) -> [KeyStep; 3],
+    ) -> Checked {
+        let Peripheral { name, counts, lines, .. } = peripheral;
+        let is_clock = |wanted: &String| {
+            let mut clocks = self.clock_tree.iter().flat_map(|tree| &tree.clocks);
+            clocks.any(|clock| clock.name == *wanted)
+        };
+        if let Some(counts) = counts.as_ref().filter(|counts| !is_clock(counts)) {
+            let message =
+                format!("peripheral {name} counts {counts}: clock_tree has no such clock");
+            return refuse(&path("counts"), message);
+        }
+        for (at, line) in lines.iter().enumerate() {
+            let source = self.peripherals.iter().find(|source| source.name == line.of);
+            let wrong = if !(EXTI_LINES..32).contains(&line.line) {
+                format!("those of other peripherals are {EXTI_LINES} to 31")
+            } else if lines[..at].iter().any(|other| other.line == line.line) {
+                "it is there twice".to_owned()
+            } else if source.and_then(|source| source.kind.output(line.output)).is_none() {
+                format!("{} is no peripheral with such an output", line.of)
+            } else if line.irq >= self.interrupts {
+                format!("there is no interrupt {}", line.irq)
+            } else {
+                continue;
+            };
+            let message = format!("peripheral {name}, line {}: {wrong}", line.line);
+            return refuse(&path("lines"), message);
+        }
+        Ok(())
+    }
 }

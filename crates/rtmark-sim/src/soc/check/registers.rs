@@ -2,10 +2,9 @@
 
 use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
-    ActHow, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind, PeripheralRegister,
-    Routes,
+    ActHow, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Routes,
 };
-use crate::soc::{Control, MemoryKind, Soc};
+use crate::soc::{Control, MemoryKind, PeripheralKind, Soc};
 
 /// Refuses pins that no register can show.
 pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
