@@ -112,7 +112,7 @@ impl Exti {
             })
             .collect();
         let interrupt_mask = match layout {
-            ExtiLayout::V1 => 0,
+            ExtiLayout::V1 => peripheral.direct_lines.unwrap_or(0),
             // The lines of other peripherals (RM0490, 13.5.11).
             ExtiLayout::V2 => 0xFFF8_0000,
             // Likewise (RM0433, EXTI_CPUIMR1).

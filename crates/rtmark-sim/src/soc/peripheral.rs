@@ -112,6 +112,9 @@ pub struct Peripheral {
     /// For an EXTI: the lines beyond those of pins that other peripherals drive.
     #[serde(default)]
     pub lines: Vec<OutputLine>,
+    /// For an `stm32-exti-v1`: the lines that are enabled after a reset, one bit each; none by default.
+    #[serde(default)]
+    pub direct_lines: Option<u32>,
     /// Whether a boot loader has switched a `cadence-uart` on before the program starts.
     #[serde(default)]
     pub enabled: bool,

@@ -27,7 +27,7 @@ pub enum HourFormat {
 pub struct Calendar {
     /// Days since 1 January 2000.
     day: u32,
-    /// 1 to 7; 0 if the program has set that, which the manuals forbid.
+    /// 1 to 7; 0 if the program has set that, which the manuals forbid: then 1 is next.
     weekday: u8,
     second_of_day: u32,
 }
@@ -80,11 +80,6 @@ impl Calendar {
             weekday: (date >> 13 & 7) as u8,
             second_of_day: (hour * 60 + minute) * 60 + second,
         })
-    }
-
-    /// Returns whether the day of the week is none.
-    pub const fn has_no_weekday(self) -> bool {
-        self.weekday == 0
     }
 
     /// Returns the year, the month and the day of the month.

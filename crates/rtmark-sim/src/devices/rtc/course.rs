@@ -86,7 +86,7 @@ impl Course {
             let subsecond = alarm.first_subsecond(self.dividers.reload())?;
             let from = after.second.checked_add(1)?;
             let seconds = self.time.after(from).seconds_until(alarm.time, format)?;
-            Some(Moment { second: from + seconds, subsecond })
+            Some(Moment { second: from.checked_add(seconds)?, subsecond })
         };
         this_second().or_else(later)
     }

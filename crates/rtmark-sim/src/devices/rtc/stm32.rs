@@ -185,7 +185,7 @@ impl CalendarRtc {
 
     /// Begins to count from what has been set. Returns whether that is a date and time.
     fn begin(&mut self, tick: u64) -> bool {
-        let begin = tick + LOADING;
+        let begin = tick.saturating_add(LOADING);
         self.setting = Setting::No;
         self.shadow.go_on(begin);
         let found = Calendar::of_registers(self.set.0, self.set.1, self.format());
@@ -197,7 +197,7 @@ impl CalendarRtc {
                 wakeup.begin_again();
             }
         }
-        found.is_some_and(|time| !time.has_no_weekday())
+        found.is_some()
     }
 
     fn status(&self, tick: u64) -> u32 {
@@ -235,7 +235,9 @@ impl CalendarRtc {
         }
         let is_wanted = value & mask & status::STOP != 0;
         match self.setting {
-            Setting::No if is_wanted => self.setting = Setting::Soon(tick + SYNCHRONIZATION),
+            Setting::No if is_wanted => {
+                self.setting = Setting::Soon(tick.saturating_add(SYNCHRONIZATION))
+            }
             Setting::Soon(_) if cleared & status::STOP != 0 => self.setting = Setting::No,
             Setting::Yes if cleared & status::STOP != 0 => return !self.begin(tick),
             _ => {}
@@ -264,7 +266,7 @@ impl CalendarRtc {
         let (begun, ended) = (self.control & !before, before & !self.control);
         for at in 0..ALARMS {
             if ended & control::ALARM << at != 0 {
-                self.changeable_from[at] = tick + SYNCHRONIZATION;
+                self.changeable_from[at] = tick.saturating_add(SYNCHRONIZATION);
             }
         }
         if ended & control::DIRECT != 0 {
@@ -282,7 +284,7 @@ impl CalendarRtc {
         }
         if ended & control::WAKEUP != 0 {
             self.wakeup = None;
-            self.changeable_from[ALARMS] = tick + SYNCHRONIZATION;
+            self.changeable_from[ALARMS] = tick.saturating_add(SYNCHRONIZATION);
         }
         let unmodelled = control::TIME_STAMPS | control::CALIBRATES;
         is_forbidden || begun & unmodelled != 0 || value & mask & control::HOUR != 0

@@ -95,14 +95,14 @@ impl CounterRtc {
     /// Returns how many increments have been announced by a tick: flags rise in the period of the clock before the
     /// counter changes (RM0008, "RTC flag assertion").
     fn announced_by(&self, tick: u64) -> u64 {
-        (tick + 1).saturating_sub(self.begin) / self.each()
+        tick.saturating_add(1).saturating_sub(self.begin) / self.each()
     }
 
     /// Returns the first increment after some by which the counter reaches a value.
     fn increment_to(&self, value: u32, after: u64) -> u64 {
         let first = u64::from(value.wrapping_sub(self.counter));
         let rounds = after.checked_sub(first).map_or(0, |beyond| beyond / FULL + 1);
-        first + rounds * FULL
+        first.saturating_add(rounds.saturating_mul(FULL))
     }
 
     /// Returns the tick at which an increment is announced.
@@ -166,7 +166,7 @@ impl CounterRtc {
             self.configures = true;
         } else if cleared & CONFIGURES != 0 && self.configures {
             self.configures = false;
-            self.done_at = tick + WRITING;
+            self.done_at = tick.saturating_add(WRITING);
             self.is_written = true;
         }
     }
@@ -239,7 +239,7 @@ impl DeviceModel for CounterRtc {
     fn due(&self, _: ClockRatio) -> Option<u64> {
         let wanted = self.interrupts & !self.flags;
         let announced = self.announced;
-        let second = (wanted & SECOND != 0).then_some(announced + 1);
+        let second = (wanted & SECOND != 0).then_some(announced.saturating_add(1));
         let overflow = (wanted & OVERFLOW != 0).then(|| self.increment_to(0, announced));
         // EXTI sees each alarm.
         let alarm = Some(self.increment_to(self.alarm.wrapping_add(1), announced));

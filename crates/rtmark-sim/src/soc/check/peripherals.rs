@@ -9,8 +9,8 @@ pub(super) fn check_options(
     path: impl Fn(&'static str) -> [KeyStep; 3],
 ) -> Checked {
     use PeripheralKind::{
-        CadenceUart, NrfTimer, NrfUarte, Pl011, Registers, Stm32Lpuart, Stm32RtcV2, Stm32Timer,
-        Stm32UsartV2,
+        CadenceUart, NrfTimer, NrfUarte, Pl011, Registers, Stm32ExtiV1, Stm32Lpuart, Stm32RtcV2,
+        Stm32Timer, Stm32UsartV2,
     };
     let Peripheral { name, kind, .. } = peripheral;
     let outputs = kind.outputs();
@@ -42,6 +42,8 @@ pub(super) fn check_options(
         ("backup_registers", "there are at most 32 backup_registers".to_owned())
     } else if !peripheral.lines.is_empty() && peripheral.irq.len() < EXTI_LINES.into() {
         ("lines", "lines is for an EXTI with the interrupts of all pins".to_owned())
+    } else if peripheral.direct_lines.is_some() && *kind != Stm32ExtiV1 {
+        ("direct_lines", "direct_lines is for kind = \"stm32-exti-v1\"".to_owned())
     } else if peripheral.enabled && *kind != CadenceUart {
         ("enabled", "enabled is for kind = \"cadence-uart\"".to_owned())
     } else if let Some(channels) = peripheral.channels
@@ -120,5 +122,59 @@ impl Soc {
             return refuse(&path("lines"), message);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCKS: &str = "[clock_tree]\ncore = 'HSI'\nclock = [{ name = 'HSI', hz = 1000 }]\n";
+    const LINE: &str = "{ line = 17, of = 'RTC', output = 'alarm', irq = 3 }";
+
+    fn refusal(rtc: &str, lines: &str, clocks: &str) -> Option<String> {
+        let pins = "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0";
+        let text = format!(
+            "name = 'x'\ndescription = 'd'\ncore = 'cortex-m3'\nclock_hz = 1000\ninterrupts = 32\n\
+             priority_bits = 3\n[[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0\nsize = 1024\n\
+             [[peripheral]]\nname = 'EXTI'\nkind = 'stm32-exti-v1'\nbase = 0x40000000\n\
+             irq = [{pins}]\nlines = [{lines}]\n\
+             [[peripheral]]\nname = 'RTC'\nkind = 'stm32-rtc-v1'\nbase = 0x40001000\n{rtc}\n{clocks}"
+        );
+        Soc::from_toml(&text).err().map(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn real_time_clocks_and_lines_name_what_there_is() {
+        assert_eq!(refusal("counts = 'HSI'", LINE, CLOCKS), None);
+        let wrong = [
+            ("", LINE, CLOCKS, "counts is for real-time clocks of STM32, which need it"),
+            ("counts = 'LSE'", LINE, CLOCKS, "RTC counts LSE: clock_tree has no such clock"),
+            ("counts = 'HSI'", LINE, "", "clock_tree has no such clock"),
+            ("counts = 'HSI'\nwakeup_timer = false", LINE, CLOCKS, "clocks with a calendar"),
+            (
+                "counts = 'HSI'\nbackup_registers = 3",
+                LINE,
+                CLOCKS,
+                "is for kind = \"stm32-rtc-v2\"",
+            ),
+            ("counts = 'HSI'\ndirect_lines = 3", LINE, CLOCKS, "is for kind = \"stm32-exti-v1\""),
+            ("counts = 'HSI'\nchannels = 1", LINE, CLOCKS, "channels is for nrf-timer"),
+        ];
+        for (rtc, lines, clocks, why) in wrong {
+            let refusal = refusal(rtc, lines, clocks).expect(why);
+            assert!(refusal.contains(why), "{refusal}");
+        }
+        let lines = [
+            (LINE.replace("17", "15"), "those of other peripherals are 16 to 31"),
+            (format!("{LINE}, {LINE}"), "it is there twice"),
+            (LINE.replace("'RTC'", "'EXTI'"), "EXTI is no peripheral with such an output"),
+            (LINE.replace("'alarm'", "'wake-up'"), "RTC is no peripheral with such an output"),
+            (LINE.replace("irq = 3", "irq = 32"), "there is no interrupt 32"),
+        ];
+        for (lines, why) in lines {
+            let refusal = refusal("counts = 'HSI'", &lines, CLOCKS).expect(why);
+            assert!(refusal.contains(why), "{refusal}");
+        }
     }
 }

@@ -227,7 +227,7 @@ fn plls_that_run_keep_their_settings() {
     check(machine!("stm32g431"), &[(&kept, g4_pll, 0x0100_5533, false)]);
 }
 
-/// Interrupts, calendars and erasures that never come.
+/// Interrupts and erasures that never come.
 #[test]
 fn what_stm32_programs_would_wait_for_is_told_of() {
     let rng = 0x5006_0800;
@@ -240,16 +240,6 @@ fn what_stm32_programs_would_wait_for_is_told_of() {
         machine!("stm32f411"),
         &[(&[(cir, 0x9F_0000)], cir, 0, false), (&[(cir, 0x9F_1000)], cir, 0x1000, true)],
     );
-    let rtc = 0x4000_2800;
-    check(
-        machine!("stm32f405"),
-        &[(&[], rtc + 0xC, 0x27, false), (&[(rtc + 0xC, u32::MAX)], rtc + 0xC, 0xC7, true)],
-    );
-    check(machine!("stm32f405"), &[(&[(rtc + 8, 0x400)], rtc + 8, 0x400, true)]);
-    check(
-        machine!("stm32f103"),
-        &[(&[], rtc + 4, 0x28, false), (&[(rtc + 4, 0x10)], rtc + 4, 0x38, true)],
-    );
     for address in [0x4001_0200, 0x4001_0300] {
         check(machine!("stm32g431"), &[(&[], address, 0, true)]);
     }
@@ -258,9 +248,9 @@ fn what_stm32_programs_would_wait_for_is_told_of() {
         machine!("stm32h743"),
         &[(&[(bank, 0x30D2)], bank, 0x30D2, false), (&[(bank, 0x30DB)], bank, 0x30DB, true)],
     );
-    // Lines of EXTI that no pin has: the RTC's alarm on an F405, a USART's wake-up on a G071.
+    // Lines of EXTI that nothing drives here: the USB's wake-up on an F405, a USART's on a G071.
     let lines = [
-        (0x4001_3C00, 1 << 17, machine!("stm32f405")),
+        (0x4001_3C00, 1 << 18, machine!("stm32f405")),
         (0x4002_1880, 1 << 25, machine!("stm32g071")),
     ];
     for (mask, line, machine) in lines {
