@@ -207,7 +207,7 @@ trait DeviceModel {
     /// now on.
     fn core_clock_changed(&mut self, _now: u64, _ratio: ClockRatio) {}
 
-    /// Called when its own clock may have changed, or whether the program may write to it.
+    /// Called when its own clock may have changed, or whether the program may write what is guarded.
     fn supply(&mut self, _now: u64, _supply: OwnSupply) {}
 
     /// Drives a pin from outside; the pin may belong to another device.
@@ -263,7 +263,7 @@ pub struct AttachedDevice {
     reset_line: Option<ResetLine>,
     /// Its registers reset others.
     resets_others: bool,
-    /// It, or another device's own clock, depends on its registers.
+    /// Another device's own clock, or whether that can be written, depends on its registers; or it is such a device.
     supplies_others: bool,
 }
 

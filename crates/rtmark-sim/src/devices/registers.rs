@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pins::{Drive, DrivenPins};
+use super::rtc::OwnSupply;
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{
     Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins,
@@ -42,12 +43,23 @@ pub struct Registers {
     /// Written values by offset; a register that is not listed holds its reset value.
     written: BTreeMap<u32, u32>,
     retention: Retention,
+    /// Whether the program may write what the block's `writable_by` guards.
+    guard: Guard,
+    /// That is all of it.
+    is_guarded_whole: bool,
     /// The last number of the random sequence.
     random: u32,
     /// The pins that it shows, with the offsets of their registers.
     pins: Vec<(Pins, u32)>,
     /// The pins driven from outside, by the offset of their register and their bit.
     driven: DrivenPins<(u32, u8)>,
+}
+
+/// Whether what is guarded can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    Open,
+    Closed,
 }
 
 /// How words without rules behave.
@@ -117,10 +129,13 @@ impl Registers {
         let pins = pins.collect();
         let retention =
             if peripheral.nonvolatile { Retention::Nonvolatile } else { Retention::Volatile };
+        let has_guarded = rules.iter().any(|rules| rules.register.guarded != 0);
         Self {
             rules: Arc::new(rules),
             written: BTreeMap::new(),
             retention,
+            guard: Guard::Open,
+            is_guarded_whole: peripheral.writable_by.is_some() && !has_guarded,
             random: SEED,
             pins,
             driven: DrivenPins::default(),
@@ -317,7 +332,8 @@ impl DeviceModel for Registers {
     }
 
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
-        if self.is_nonvolatile() {
+        let is_closed = self.guard == Guard::Closed;
+        if self.is_nonvolatile() || is_closed && self.is_guarded_whole {
             return Some(());
         }
         env.effects.registers_written = true;
@@ -329,6 +345,7 @@ impl DeviceModel for Registers {
         };
         let rules = &all[at];
         let Rules { register, acted_on, memory, .. } = rules;
+        let mask = if is_closed { mask & !register.guarded } else { mask };
         let open = mask & !self.locked(rules);
         let changes = open & register.writable & !register.clear_by_one;
         let cleared = value & mask & register.clear_by_one;
@@ -380,6 +397,10 @@ impl DeviceModel for Registers {
 
     fn outputs(&self, _: u64) -> u32 {
         0
+    }
+
+    fn supply(&mut self, _: u64, supply: OwnSupply) {
+        self.guard = if supply.writable { Guard::Open } else { Guard::Closed };
     }
 
     fn drive(&mut self, pin: &str, drive: &Drive) {

@@ -100,7 +100,8 @@ pub struct Peripheral {
     /// The clock of the clock tree that a real-time clock counts.
     #[serde(default)]
     pub counts: Option<String>,
-    /// What must hold so that a program can write the registers of a real-time clock; nothing by default.
+    /// What must hold so that a program can write the registers of a real-time clock; nothing by default. Of a block
+    /// of `registers`, likewise the bits that are `guarded`, or all if none are.
     #[serde(default)]
     pub writable_by: Option<ClockCondition>,
     /// Whether a real-time clock with a calendar has a wake-up timer: by default it has.
@@ -212,6 +213,9 @@ pub struct PeripheralRegister {
     /// zero, with `how = "inverse"`.
     #[serde(default)]
     pub locks: Vec<Follow>,
+    /// The bits that a program can write only while the block's `writable_by` holds.
+    #[serde(default)]
+    pub guarded: u32,
     /// The bits by which a program that writes a one starts something that has no model.
     #[serde(default)]
     pub starts: u32,

@@ -393,6 +393,10 @@ fn writes_need_the_backup_domain_and_the_keys() {
     for chip in WITH_WAKEUP {
         let mut bench = Bench::without_clock(chip);
         bench.store(chip.backup_control, LSEON | LSE | RTCEN);
+        assert_eq!(bench.load(chip.backup_control), 0, "without DBP");
+        bench.allow_writing();
+        bench.store(chip.backup_control, LSEON | LSE | RTCEN);
+        bench.store(chip.power.expect("DBP"), 0);
         bench.unlock();
         assert_eq!(attempt(&mut bench), (0, 0), "without DBP");
         bench.allow_writing();
@@ -616,6 +620,10 @@ fn a_reset_of_the_backup_domain_resets_everything() {
         };
         bench.store(backup, 0x1234_5678);
         assert_eq!(bench.load(backup), 0x1234_5678);
+        bench.store(chip.power.expect("DBP"), 0);
+        bench.store(backup, 0);
+        assert_eq!(bench.load(backup), 0x1234_5678, "without DBP");
+        bench.allow_writing();
         bench.store(chip.backup_control, BDRST);
         bench.store(chip.backup_control, 0);
         assert_eq!(bench.load(backup), 0);

@@ -1,4 +1,5 @@
-//! Tells devices with a clock of their own about that clock, and whether a program may write their registers.
+//! Tells devices with a clock of their own about that clock, and these and others whether a program may write their
+//! registers.
 
 use std::sync::Arc;
 
@@ -7,40 +8,43 @@ use crate::devices::{AttachedDevice, Devices, Effects, each, find, held};
 use crate::devices::{Device, DeviceModel as _};
 use crate::soc::{ClockCondition, ClockTree, Peripheral, Soc};
 
-/// What determines the supply of one device.
+/// What determines that of one device.
 #[derive(Debug)]
 struct SupplyRule {
     /// The device's position.
     at: usize,
-    /// The name of its clock.
-    clock: String,
+    /// The name of its clock, if it has one.
+    clock: Option<String>,
     writable_by: Option<ClockCondition>,
 }
 
 #[derive(Debug)]
 struct SupplyRules {
-    tree: ClockTree,
+    tree: Option<ClockTree>,
     rules: Vec<SupplyRule>,
 }
 
-/// The devices with such clocks; there are none on most chips.
+/// The devices that are told; there are none on most chips.
 #[derive(Clone, Debug, Default)]
 pub struct Supplies(Option<Arc<SupplyRules>>);
 
 impl Supplies {
     pub fn of(soc: &Soc, attached: &mut [AttachedDevice]) -> Self {
+        let has_rule = |it: &&Peripheral| it.counts.is_some() || it.writable_by.is_some();
         let rule = |peripheral: &Peripheral| {
-            let clock = peripheral.counts.clone()?;
             let at = find(attached, peripheral.base)?;
-            Some(SupplyRule { at, clock, writable_by: peripheral.writable_by.clone() })
+            let Peripheral { counts, writable_by, .. } = peripheral.clone();
+            Some(SupplyRule { at, clock: counts, writable_by })
         };
-        let rules: Vec<_> = soc.peripherals.iter().filter_map(rule).collect();
-        let Some(tree) = soc.clock_tree.clone().filter(|_| !rules.is_empty()) else {
+        let rules: Vec<_> = soc.peripherals.iter().filter(has_rule).filter_map(rule).collect();
+        if rules.is_empty() {
             return Self::default();
-        };
+        }
+        let tree = soc.clock_tree.clone();
         let conditions = rules.iter().filter_map(|rule| rule.writable_by.as_ref());
+        let clocks = tree.iter().flat_map(ClockTree::registers);
         let read: Vec<_> =
-            tree.registers().chain(conditions.map(|condition| condition.field.address)).collect();
+            clocks.chain(conditions.map(|condition| condition.field.address)).collect();
         for address in read {
             if let Some(at) = find(attached, address) {
                 attached[at].supplies_others = true;
@@ -54,13 +58,14 @@ impl Supplies {
 }
 
 impl Devices {
-    /// Tells each device with a clock of its own how that runs after registers have been written.
+    /// Tells each of these devices how its clock runs, and what can be written, after registers have been written.
     pub(in crate::devices) fn follow_supply_registers(&mut self, now: u64, effects: &mut Effects) {
         let Some(all) = self.supplies.0.clone() else { return };
         for SupplyRule { at, clock, writable_by } in &all.rules {
             let read = |address| held(&self.attached, address);
+            let clocks = all.tree.as_ref().zip(clock.as_ref());
             let supply = OwnSupply {
-                clock: all.tree.clock(clock, &read),
+                clock: clocks.and_then(|(tree, clock)| tree.clock(clock, &read)),
                 writable: writable_by.as_ref().is_none_or(|condition| condition.holds(&read)),
             };
             each!(&mut self.attached[*at].device, it => it.supply(now, supply));

@@ -24,6 +24,7 @@ pub(super) fn check_options(
         return refuse(&path("irq"), message);
     }
     let counts = kind.channel_counts();
+    let guards = peripheral.registers.iter().any(|register| register.guarded != 0);
     let wrong = if peripheral.counter_bits.is_some() && !matches!(kind, Stm32Timer | NrfTimer) {
         ("counter_bits", "counter_bits is for kind = \"stm32-timer\" and \"nrf-timer\"".to_owned())
     } else if !matches!(peripheral.counter_bits, None | Some(16 | 24 | 32)) {
@@ -32,8 +33,10 @@ pub(super) fn check_options(
         ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
     } else if peripheral.counts.is_some() != kind.has_own_clock() {
         ("counts", "counts is for real-time clocks of STM32, which need it".to_owned())
-    } else if peripheral.writable_by.is_some() && !kind.has_own_clock() {
-        ("writable_by", "writable_by is for real-time clocks of STM32".to_owned())
+    } else if peripheral.writable_by.is_some() && !kind.has_own_clock() && *kind != Registers {
+        ("writable_by", "writable_by is for registers and real-time clocks of STM32".to_owned())
+    } else if peripheral.writable_by.is_none() && guards {
+        ("register", "guarded is for a block with writable_by".to_owned())
     } else if peripheral.wakeup_timer.is_some() && !kind.has_calendar() {
         ("wakeup_timer", "wakeup_timer is for real-time clocks with a calendar".to_owned())
     } else if peripheral.backup_registers.is_some() && *kind != Stm32RtcV2 {
@@ -159,6 +162,12 @@ mod tests {
                 "is for kind = \"stm32-rtc-v2\"",
             ),
             ("counts = 'HSI'\ndirect_lines = 3", LINE, CLOCKS, "is for kind = \"stm32-exti-v1\""),
+            (
+                "counts = 'HSI'\nwritable_by = 'RTC.CRL[0]'",
+                LINE,
+                CLOCKS,
+                "RTC.CRL[0] is no register",
+            ),
             ("counts = 'HSI'\nchannels = 1", LINE, CLOCKS, "channels is for nrf-timer"),
         ];
         for (rtc, lines, clocks, why) in wrong {
