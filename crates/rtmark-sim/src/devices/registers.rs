@@ -352,7 +352,7 @@ impl DeviceModel for Registers {
         self.written.insert(offset, (held & !changes | value & changes) & !cleared);
         env.effects.without_model |= register.write_starts || value & mask & register.starts != 0;
         for (act, on) in register.acts.iter().zip(acted_on) {
-            self.act(act, *on, value & mask);
+            self.act(act, *on, value & open);
         }
         for scale in &register.scales {
             let value = self.held(offset) >> scale.bit;

@@ -1,8 +1,9 @@
 //! Erasing a flash, as the reference manuals say: a page by PER or SER, all of it by MER, and no code by the erasure
 //! of something else.
 
-use rtmark_sim::{Machine, Soc};
+use rtmark_sim::{Cycles, Machine, Register, Soc};
 
+const F100: &str = include_str!("../../../../socs/stm32f100.toml");
 const F103: &str = include_str!("../../../../socs/stm32f103.toml");
 const F405: &str = include_str!("../../../../socs/stm32f405.toml");
 const G071: &str = include_str!("../../../../socs/stm32g071.toml");
@@ -49,6 +50,32 @@ fn an_stm32f1_erases_the_page_that_per_selects() {
     assert_eq!(erased(&[(cr, 0x20), (cr, 0x60)]), (vec![false; 5], true));
     assert_eq!(erased(&[(ar, FLASH), (cr, 0x40)]), (vec![false; 5], true));
     assert_eq!(erased(&[(ar, FLASH), (cr, 2)]), (vec![false; 5], false));
+}
+
+/// PM0075 and PM0063: EOP is bit 5 of SR at 0xC, set after an erasure and cleared by a one.
+#[test]
+fn an_stm32f1_says_that_an_erasure_has_ended() {
+    let (sr, cr, ar) = (0x4002_200C, 0x4002_2010, 0x4002_2014);
+    for text in [F100, F103] {
+        let mut machine = Machine::new(&Soc::from_toml(text).expect("a soc"));
+        // ldr r7, [r6]
+        machine.poke(0x2000_0000, &0x6837_u16.to_le_bytes()).expect("RAM");
+        let after = |machine: &mut Machine, stores: &[(u32, u32)]| {
+            for (register, value) in stores {
+                machine.store_word(*register, *value).expect("a register");
+            }
+            machine.set_register(Register::R(6), sr);
+            machine.set_register(Register::Pc, 0x2000_0000);
+            machine.step(Cycles::MAX).expect("a step");
+            machine.register(Register::R(7))
+        };
+        let erase = [(cr, 2), (ar, FLASH), (cr, 0x42)];
+        assert_eq!(after(&mut machine, &erase), 0, "it is locked");
+        assert_eq!(after(&mut machine, &unlock(0x4002_2004)), 0);
+        assert_eq!(after(&mut machine, &erase), 0x20);
+        assert_eq!(after(&mut machine, &[(sr, 0x14)]), 0x20);
+        assert_eq!(after(&mut machine, &[(sr, 0x20)]), 0);
+    }
 }
 
 /// RM0090: CR at 0x10; SER 1, MER 2, SNB from 3, STRT 16. RM0444: CR at 0x14; PER 1, MER1 2, PNB from 3, STRT 16.

@@ -402,7 +402,9 @@ fn writes_need_the_backup_domain_and_the_keys() {
         bench.allow_writing();
         assert_eq!(attempt(&mut bench), (0, 0), "without keys");
         for keys in [[0x53, 0xCA], [0xCA, 0x00], [0xCA, 0xCA]] {
-            keys.iter().for_each(|key| bench.write(WPR, *key));
+            for key in keys {
+                bench.write(WPR, key);
+            }
             assert_eq!(attempt(&mut bench), (0, 0), "{keys:x?}");
         }
         bench.write(WPR, 0x12);
@@ -537,7 +539,7 @@ fn alarms_interrupt_by_their_lines() {
 fn alarms_may_compare_fractions_of_a_second() {
     let mut bench = Bench::set(G071, 0x12_0000, NEW_YEAR);
     // Of 256 counts, those of which the lower six bits are 10: four a second.
-    bench.write(0x44, 6 << 24 | 10);
+    bench.write(0x44, 0x0600_000A);
     bench.write(0x40, 0x8080_8080);
     bench.write(0x18, 0x1100);
     let rises = bench.rises(2, 65_536);

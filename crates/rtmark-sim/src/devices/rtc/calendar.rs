@@ -34,7 +34,7 @@ pub struct Calendar {
 
 /// Returns a number of two decimal digits.
 const fn bcd(number: u32) -> u32 {
-    number / 10 << 4 | number % 10
+    (number / 10) << 4 | (number % 10)
 }
 
 /// Returns the number of two decimal digits, with so many bits for the first; `None` if the second is none.
@@ -132,7 +132,7 @@ impl Calendar {
 const fn shown_hour(hour: u32, format: HourFormat) -> u32 {
     match format {
         HourFormat::TwentyFour => bcd(hour) << 16,
-        HourFormat::Twelve => bcd((hour + 11) % 12 + 1) << 16 | hour / 12 << 22,
+        HourFormat::Twelve => bcd((hour + 11) % 12 + 1) << 16 | (hour / 12) << 22,
     }
 }
 

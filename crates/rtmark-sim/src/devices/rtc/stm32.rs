@@ -236,7 +236,7 @@ impl CalendarRtc {
         let is_wanted = value & mask & status::STOP != 0;
         match self.setting {
             Setting::No if is_wanted => {
-                self.setting = Setting::Soon(tick.saturating_add(SYNCHRONIZATION))
+                self.setting = Setting::Soon(tick.saturating_add(SYNCHRONIZATION));
             }
             Setting::Soon(_) if cleared & status::STOP != 0 => self.setting = Setting::No,
             Setting::Yes if cleared & status::STOP != 0 => return !self.begin(tick),
