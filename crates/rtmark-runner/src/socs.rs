@@ -22,7 +22,7 @@ pub struct SocFile {
 /// The socs of the default suite: a small core and a large one.
 const SUITE: [&str; 2] = ["stm32c031", "stm32f405"];
 
-/// The name of the only clock in the tree of a soc whose clock a user has given.
+/// The name of the core's clock in the tree of a soc for which a user has given it.
 const GIVEN_CLOCK: &str = "the given clock";
 
 impl DescriptionFile for SocFile {
@@ -86,7 +86,11 @@ impl SocFile {
         let core = toml::Value::from(GIVEN_CLOCK);
         let node =
             toml::Table::from_iter([("name".to_owned(), core.clone()), ("hz".to_owned(), hertz)]);
-        let clocks = vec![toml::Value::from(node)];
+        // The others stay, since peripherals may count them.
+        let tree = soc.get("clock_tree").and_then(|tree| tree.get("clock"));
+        let mut clocks = tree.and_then(toml::Value::as_array).cloned().unwrap_or_default();
+        clocks.retain(|clock| clock.get("name") != Some(&core));
+        clocks.push(node.into());
         let tree = [("core".to_owned(), core), ("clock".to_owned(), clocks.into())];
         soc.insert("clock_tree".to_owned(), toml::Table::from_iter(tree).into());
         self.changed(&soc)

@@ -44,7 +44,6 @@ mod rv32;
 mod semihosting;
 mod sleep;
 mod stm32_rtc;
-mod stm32_rtc_counter;
 mod stm32_timers;
 mod stm32_usarts;
 mod support;

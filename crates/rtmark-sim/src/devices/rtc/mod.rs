@@ -1,6 +1,8 @@
 //! Real-time clocks of STM32, which count a clock of their own.
 //!
-//! Everything is computed from the number of that clock's periods; see [`ticks`].
+//! Everything is computed from the number of that clock's periods (`ticks`). Those with a calendar (`stm32`) compute
+//! dates and alarms from the moment at which it was set (`calendar`, `course`), that of STM32F1 (`stm32f1`) counts
+//! from when it was configured.
 
 mod calendar;
 mod course;

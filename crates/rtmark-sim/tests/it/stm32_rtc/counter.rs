@@ -4,8 +4,8 @@
 use rtmark_sim::{Cycles, Hertz, Machine, Register, Soc};
 
 const SOCS: [&str; 2] = [
-    include_str!("../../../../socs/stm32f100.toml"),
-    include_str!("../../../../socs/stm32f103.toml"),
+    include_str!("../../../../../socs/stm32f100.toml"),
+    include_str!("../../../../../socs/stm32f103.toml"),
 ];
 
 const RTC: u32 = 0x4000_2800;
