@@ -36,14 +36,14 @@ impl Moment {
 
 /// A calendar that counts.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct CalendarCourse {
     /// The tick at which it began, with this date and time.
     begin: u64,
     time: Calendar,
     dividers: Dividers,
 }
 
-impl Course {
+impl CalendarCourse {
     pub const fn new(begin: u64, time: Calendar, dividers: Dividers) -> Self {
         Self { begin, time, dividers }
     }
@@ -132,7 +132,7 @@ mod tests {
     const NO_FIELDS: AlarmTime = AlarmTime(0x8080_8080);
 
     fn moments(alarm: Alarm, from: (u64, u32)) -> Vec<(u64, u32)> {
-        let course = Course::new(0, Calendar::RESET, USUAL);
+        let course = CalendarCourse::new(0, Calendar::RESET, USUAL);
         let mut at = Moment { second: from.0, subsecond: from.1 };
         let next = || {
             at = course.next_match(at, alarm, HourFormat::TwentyFour)?;
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_second_is_the_product_of_both_dividers() {
-        let course = Course::new(100, Calendar::RESET, USUAL);
+        let course = CalendarCourse::new(100, Calendar::RESET, USUAL);
         let at = |tick| {
             let Moment { second, subsecond } = course.moment(tick);
             (second, subsecond)
@@ -153,7 +153,7 @@ mod tests {
         for tick in [100, 228, 32_868, 1_000_036] {
             assert_eq!(course.tick_of(course.moment(tick)), tick);
         }
-        let fastest = Course::new(0, Calendar::RESET, Dividers(0));
+        let fastest = CalendarCourse::new(0, Calendar::RESET, Dividers(0));
         assert_eq!(fastest.moment(7), Moment { second: 7, subsecond: 0 });
     }
 

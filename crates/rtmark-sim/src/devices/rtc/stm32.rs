@@ -6,7 +6,7 @@
 //! to two" periods of the clock by the manuals takes two here.
 
 use super::calendar::{Calendar, HourFormat};
-use super::course::{Alarm, Course, Dividers, Moment};
+use super::course::{Alarm, CalendarCourse, Dividers, Moment};
 use super::layout::{RtcLayout, RtcRegister, control, status};
 use super::shadow::Shadow;
 use super::ticks::{OwnSupply, OwnTicks};
@@ -59,7 +59,7 @@ pub struct CalendarRtc {
     dividers: Dividers,
     setting: Setting,
     /// How it counts, unless it is being set or has been set to a date that there is not.
-    course: Option<Course>,
+    course: Option<CalendarCourse>,
     /// What the program has set it to, where it does not count.
     set: (u32, u32),
     alarms: [Alarm; ALARMS],
@@ -82,7 +82,7 @@ pub struct CalendarRtc {
 impl CalendarRtc {
     pub fn new(layout: RtcLayout, peripheral: &Peripheral, ratio: ClockRatio) -> Self {
         let dividers = Dividers(0x7F_00FF);
-        let course = Course::new(0, Calendar::RESET, dividers);
+        let course = CalendarCourse::new(0, Calendar::RESET, dividers);
         let set = Calendar::RESET.registers(HourFormat::TwentyFour);
         Self {
             layout,
@@ -190,7 +190,7 @@ impl CalendarRtc {
         self.shadow.go_on(begin);
         let found = Calendar::of_registers(self.set.0, self.set.1, self.format());
         if let Some(time) = found {
-            let course = Course::new(begin, time, self.dividers);
+            let course = CalendarCourse::new(begin, time, self.dividers);
             self.seen = course.first_moment();
             self.course = Some(course);
             if let Some(wakeup) = &mut self.wakeup {

@@ -1,6 +1,6 @@
 //! The wake-up timer of a real-time clock (RM0090, "Periodic auto-wakeup").
 
-use super::course::{Course, Moment};
+use super::course::{CalendarCourse, Moment};
 
 /// What it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct WakeupTimer {
 
 impl WakeupTimer {
     /// Starts it at a tick, with the registers that configure it.
-    pub fn start(tick: u64, course: Option<&Course>, clock: u32, reload: u32) -> Self {
+    pub fn start(tick: u64, course: Option<&CalendarCourse>, clock: u32, reload: u32) -> Self {
         let counted = match clock & 7 {
             fast @ 0..4 => Counted::Ticks(16 >> fast),
             _ => Counted::Seconds,
@@ -40,7 +40,7 @@ impl WakeupTimer {
     }
 
     /// Returns the counts up to a tick; `None` while the calendar stands still.
-    fn counts(&self, tick: u64, course: Option<&Course>) -> Option<u64> {
+    fn counts(&self, tick: u64, course: Option<&CalendarCourse>) -> Option<u64> {
         match self.counted {
             Counted::Ticks(each) => Some(tick.saturating_sub(self.begin) / each),
             Counted::Seconds => Some(course?.moment(tick).second),
@@ -48,7 +48,7 @@ impl WakeupTimer {
     }
 
     /// Counts up to a tick; returns whether it has run down.
-    pub fn count(&mut self, tick: u64, course: Option<&Course>) -> bool {
+    pub fn count(&mut self, tick: u64, course: Option<&CalendarCourse>) -> bool {
         let Some(counts) = self.counts(tick, course) else { return false };
         let new = counts.saturating_sub(self.seen);
         self.seen = counts;
@@ -72,7 +72,7 @@ impl WakeupTimer {
     }
 
     /// Returns the tick at which it runs down.
-    pub fn due(&self, course: Option<&Course>) -> Option<u64> {
+    pub fn due(&self, course: Option<&CalendarCourse>) -> Option<u64> {
         let counts = self.seen.saturating_add(self.left);
         match self.counted {
             Counted::Ticks(each) => Some(self.begin.saturating_add(counts.saturating_mul(each))),
@@ -93,7 +93,7 @@ mod tests {
 
     /// The ticks at which a timer started at tick 10 runs down, looked at each tick or as it says.
     fn wakeups(clock: u32, reload: u32) -> Vec<u64> {
-        let course = Course::new(4, Calendar::RESET, Dividers(0x7F_00FF));
+        let course = CalendarCourse::new(4, Calendar::RESET, Dividers(0x7F_00FF));
         let course = Some(&course);
         let mut timer = WakeupTimer::start(10, course, clock, reload);
         let mut rare = timer.clone();
