@@ -411,6 +411,7 @@ impl State {
         Stop::Fault(FaultReport {
             kind,
             pc,
+            core: self.session.soc.core,
             lr: cpu.get(LR),
             sp: cpu.get(SP),
             address,

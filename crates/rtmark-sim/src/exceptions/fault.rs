@@ -33,6 +33,7 @@ impl State {
         FaultReport {
             kind,
             pc,
+            core: self.soc.core,
             lr: self.cpu.r[14],
             sp: self.cpu.r[13],
             address,

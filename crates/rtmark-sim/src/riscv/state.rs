@@ -453,11 +453,12 @@ impl State {
         Stop::Fault(FaultReport {
             kind,
             pc,
+            core: self.session.soc.core,
             lr: self.core.hart.get(RA),
             sp: self.register(Register::Sp),
             address,
             handler: self.session.handlers.current(),
-            mode: None,
+            mode: Some(self.core.hart.csr.privilege.letter()),
             cycle: Cycles(cycle),
         })
     }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use rtmark_units::Cycles;
 
+use crate::soc::CoreKind;
+
 /// The status with which a program ended by semihosting; 0 for success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitStatus(pub u32);
@@ -130,7 +132,9 @@ pub struct FaultReport {
     pub kind: FaultKind,
     /// The instruction that caused it.
     pub pc: u32,
-    /// The link register at that moment.
+    /// The core, which determines the words in which the report is told.
+    pub core: CoreKind,
+    /// The link register at that moment; ra on a RISC-V core.
     pub lr: u32,
     /// The stack pointer at that moment.
     pub sp: u32,
@@ -138,20 +142,44 @@ pub struct FaultReport {
     pub address: Option<u32>,
     /// The exception whose handler was executing; 0 in thread mode.
     pub handler: u16,
-    /// The mode at that moment, on cores whose modes differ from those of a Cortex-M.
+    /// The mode at that moment, on cores whose modes differ from those of a Cortex-M: `supervisor` and the like
+    /// on a Cortex-R5, `M` or `U` on a RISC-V core.
     pub mode: Option<&'static str>,
     /// The cycle in which it happened.
     pub cycle: Cycles,
 }
 
+impl FaultReport {
+    /// Writes the mode and the handler as RISC-V names them.
+    fn fmt_riscv_mode(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-mode", self.mode.unwrap_or("M"))?;
+        match self.handler {
+            0 => Ok(()),
+            exception => write!(f, ", handling {}", self.core.exception_name(exception)),
+        }
+    }
+}
+
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at pc {:#010x}", self.kind, self.pc)?;
+        let is_riscv = self.core.is_riscv();
+        match self.kind {
+            FaultKind::InstructionProtection if is_riscv => {
+                f.write_str("instruction fetch that the PMP forbids")?;
+            }
+            FaultKind::DataProtection if is_riscv => {
+                f.write_str("load or store that the PMP forbids")?;
+            }
+            kind => write!(f, "{kind}")?,
+        }
+        write!(f, " at pc {:#010x}", self.pc)?;
         if let Some(address) = self.address {
             write!(f, ", address {address:#010x}")?;
         }
-        write!(f, " (lr {:#010x}, sp {:#010x}, ", self.lr, self.sp)?;
+        let link = if is_riscv { "ra" } else { "lr" };
+        write!(f, " ({link} {:#010x}, sp {:#010x}, ", self.lr, self.sp)?;
         match (self.handler, self.mode) {
+            _ if is_riscv => self.fmt_riscv_mode(f)?,
             (0, None) => write!(f, "thread mode")?,
             (0, Some(mode)) => write!(f, "{mode} mode")?,
             (exception, None) => write!(f, "handling exception {exception}")?,

@@ -35,7 +35,11 @@ fn fault_stops_come_before_the_handler_and_report_cause_and_location() {
             assert_eq!(report.pc, at, "{core}: {}", fault.what);
             assert_eq!(report.address, fault.address, "{core}: {}", fault.what);
             assert_eq!((report.handler, report.sp), (0, STACK), "{core}: {}", fault.what);
-            assert!(report.to_string().contains(&format!("{at:#010x}")), "{report}");
+            let address = fault.address.map(|it| format!(", address {it:#010x}"));
+            let state = format!("(lr {:#010x}, sp {STACK:#010x}, thread mode", report.lr);
+            let (address, cycle) = (address.unwrap_or_default(), report.cycle.0);
+            let text = format!("{} at pc {at:#010x}{address} {state}, cycle {cycle})", fault.kind);
+            assert_eq!(report.to_string(), text, "{core}");
             assert_eq!(running.names().last(), Some(&"fault"), "{core}: {}", fault.what);
         }
     }

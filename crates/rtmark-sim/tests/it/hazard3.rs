@@ -324,6 +324,42 @@ fn user_mode_cannot_access_machine_registers_or_unprotected_memory() {
     }
 }
 
+/// RISC-V calls its registers ra and sp (calling convention, "Register Convention"), its modes M and U and its
+/// protection PMP (privileged specification, 1.2 and 3.7).
+#[test]
+fn faults_are_told_in_the_words_of_risc_v() {
+    let text = |words: &[u32]| match end(words) {
+        Stop::Fault(report) => report.to_string(),
+        stop => panic!("{stop:?}"),
+    };
+    // auipc ra, 0; addi sp, zero, 0x40; lw a1, 16(zero)
+    let told = text(&[i_type(0, 0, 0, 1, 0x17), addi(2, 0, 0x40), lw(A1, 0) | 0x10 << 20]);
+    let state = format!("(ra {BASE:#010x}, sp 0x00000040, M-mode, cycle ");
+    assert!(told.contains(&state), "{told}");
+    assert!(told.starts_with("load or store to which nothing responds at pc"), "{told}");
+    // To user mode at the next instruction but one, where nothing may be executed.
+    let told = text(&[
+        i_type(0, 0, 0, A1, 0x17),
+        addi(A1, A1, 24),
+        csr(CSRRW, MEPC, 0, A1),
+        csr(CSRRWI, MSTATUS, 0, 0),
+        MRET,
+        NOP,
+        NOP,
+    ]);
+    assert!(told.starts_with("instruction fetch that the PMP forbids at pc"), "{told}");
+    assert!(told.contains(", U-mode, cycle "), "{told}");
+    // ECALL, whose handler (MTVEC is there) finds no instruction.
+    let told = text(&[
+        i_type(0, 0, 0, A1, 0x17),
+        addi(A1, A1, 16),
+        csr(CSRRW, MTVEC, 0, A1),
+        ECALL,
+        0xFFFF_FFFF,
+    ]);
+    assert!(told.contains(", M-mode, handling ECALL, cycle "), "{told}");
+}
+
 #[test]
 fn the_common_machine_interface_supports_it() {
     let words = [addi(A1, 0, 3), addi(A1, A1, -1), branch(1, A1, 0, -4), 0x0000_006F];

@@ -25,6 +25,16 @@ pub enum Privilege {
     Machine,
 }
 
+impl Privilege {
+    /// Returns the letter by which the privileged specification abbreviates it (1.2).
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::User => "U",
+            Self::Machine => "M",
+        }
+    }
+}
+
 /// The causes of exceptions, by their MCAUSE codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
