@@ -190,6 +190,7 @@ impl Registers {
                 FollowHow::Equal => (field, follow.width),
                 FollowHow::Inverse => (!field & ones(follow.width), follow.width),
                 FollowHow::OneHot => (1 << (field & 31), 1 << follow.width.min(5)),
+                FollowHow::Or => (value >> follow.bit & ones(follow.width) | field, follow.width),
             };
             value = value & !(ones(width) << follow.bit) | field << follow.bit;
         }

@@ -375,6 +375,8 @@ pub enum FollowHow {
     Inverse,
     /// The bit whose number is the other field's value is set: `width` bits select one of 2^width.
     OneHot,
+    /// Its bits are set by those of the other field as well, beside what the rules before say.
+    Or,
 }
 
 /// The effect of a write on another register: bits are set or cleared there, or a task leads to an event.

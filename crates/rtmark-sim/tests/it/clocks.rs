@@ -45,7 +45,7 @@ struct Configuration {
 
 const MHZ: u32 = 1_000_000;
 
-const CONFIGURATIONS: [Configuration; 19] = [
+const CONFIGURATIONS: [Configuration; 20] = [
     Configuration {
         source: "STM32F4DISCOVERY, STM32CubeF4: HSE 8 MHz, M = 8, N = 336, P = 2; then AHB / 2",
         soc: F405,
@@ -243,6 +243,18 @@ const CONFIGURATIONS: [Configuration; 19] = [
             (0x400E_0630, 0x0000_0101, 12 * MHZ),
             (0x400E_0630, 0x0000_0102, 300 * MHZ),
             (0x400E_0630, 0x0000_0112, 150 * MHZ),
+        ],
+    },
+    Configuration {
+        source: "SAM E70 at 300 MHz, from a clock of 12 MHz on XIN as atsamx7x-hal takes it (MOSCXTBY); MCK is half",
+        soc: SAME70,
+        reset: 12 * MHZ,
+        stores: &[
+            (0x400E_0620, 0x0037_FF2A, 12 * MHZ),
+            (0x400E_0620, 0x0137_FF2A, 12 * MHZ),
+            (0x400E_0628, 0x2018_3F01, 12 * MHZ),
+            (0x400E_0630, 0x0000_0101, 12 * MHZ),
+            (0x400E_0630, 0x0000_0102, 300 * MHZ),
         ],
     },
     Configuration {

@@ -62,7 +62,7 @@ fn check_locks(
         let is_there = |wanted: &String| peripheral.has_register(wanted);
         is_field(lock.bit, lock.width)
             && is_field(lock.of, 1)
-            && lock.how != FollowHow::OneHot
+            && matches!(lock.how, FollowHow::Equal | FollowHow::Inverse)
             && lock.register.as_ref().is_none_or(is_there)
     };
     if register.locks.iter().all(fits) {
@@ -280,6 +280,7 @@ mod tests {
             ("bit = 0", "bit = 32"),
             ("of = 1", "of = 32"),
             ("of = 1", "of = 1, how = 'one-hot'"),
+            ("of = 1", "of = 1, how = 'or'"),
         ];
         for (good, bad) in wrong {
             let refusal = Soc::from_toml(&text.replace(good, bad)).expect_err(bad).to_string();

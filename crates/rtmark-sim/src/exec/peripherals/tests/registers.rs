@@ -260,3 +260,20 @@ fn what_stm32_programs_would_wait_for_is_told_of() {
         );
     }
 }
+
+/// DS60001527, CKGR_MOR: MOSCXTBY sets PMC_SR.MOSCXTS, as a crystal does that has started (MOSCXTEN); with both clear it
+/// is 0.
+#[test]
+fn a_same70_takes_a_clock_on_xin_for_a_crystal_that_is_ready() {
+    let [mor, status] = [0x400E_0620, 0x400E_0668];
+    check(
+        machine!("same70"),
+        &[
+            (&[(mor, 0x37_FF28)], status, 0x3_000A, false),
+            (&[(mor, 0x37_FF29)], status, 0x3_000B, false),
+            (&[(mor, 0x37_FF28)], status, 0x3_000A, false),
+            (&[(mor, 0x37_FF2A)], status, 0x3_000B, false),
+            (&[(mor, 0x37_FF28)], status, 0x3_000A, false),
+        ],
+    );
+}
