@@ -110,7 +110,7 @@ impl SegmentPart {
     /// Returns the memory of the bytes from `begin` to `end`, counted from the segment's first.
     fn of(segment: &Segment, begin: u64, end: u64, soc: &Soc) -> Self {
         let stored = segment.bytes.len() as u64;
-        let ram = if segment.takes_ram(soc) { end - begin } else { 0 };
+        let ram = segment.ram_bytes(begin..end, soc);
         Self { flash: end.min(stored).saturating_sub(begin), ram }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_observe::{Size, SizeGroup, sizes};
+use rtmark_sim::Image;
 
 use crate::support::{CORTEX_M, Program, soc};
 
@@ -95,4 +96,41 @@ fn folders_own_what_their_files_define() {
     let said = said(&program, SizeGroup::Crate).0;
     assert!(said.contains_key("programs/third-party"), "{said:?}");
     assert_eq!(said, listed(&program, folder));
+}
+
+/// The linker scripts of CMSIS and of FreeRTOS' demonstrations put a table that is writable by its flags beside the
+/// code, so that the linker makes one segment of both, which is writable as well. On boards whose code memory is
+/// RAM, that is no reason to count the code.
+#[test]
+fn a_writable_table_beside_code_makes_no_ram_of_the_code() {
+    let flags = [CORTEX_M, &["-O2", "-mcpu=cortex-m3", "-DWRITABLE_TABLE"]].concat();
+    let program = Program::build("sizes-writable-table", &flags, &["app.c", "other.c"]);
+    let segments = program.tool("readelf", &["-lW"]);
+    assert!(segments.contains(" RWE "), "{segments}");
+    // `size`: text, data and bss, as the flags of sections say.
+    let text = program.tool("size", &[]);
+    let sums = text.lines().nth(1).expect("a line").split_whitespace();
+    let [_, data, bss]: [u64; 3] = sums
+        .take(3)
+        .map(|it| it.parse().expect("a size"))
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("three");
+    let soc = soc("mps2-an385");
+    assert_eq!(program.image.ram_bytes(&soc), data + bss, "{text}");
+    let parts = sizes(&program.elf, &program.image, &soc, SizeGroup::Symbol);
+    assert_eq!(parts.iter().map(|part| part.ram_bytes).sum::<u64>(), data + bss);
+    let ram_of =
+        |name: &str| parts.iter().find(|part| part.name == name).map(|part| part.ram_bytes);
+    assert_eq!(
+        (ram_of("main"), ram_of("copy_table"), ram_of("initial")),
+        (Some(0), Some(12), Some(20))
+    );
+
+    // The same contents as Intel HEX have no flags: nothing says which of them are variables.
+    let hex = program.path.with_extension("hex");
+    let mut objcopy = std::process::Command::new("arm-none-eabi-objcopy");
+    crate::support::output(objcopy.args(["-O", "ihex"]).args([&program.path, &hex]));
+    let hex = Image::from_bytes(&std::fs::read(hex).expect("made"), 0).expect("an image");
+    assert_eq!(hex.ram_bytes(&soc), 0);
 }

@@ -60,6 +60,11 @@ void reset(void)
 __attribute__((section(".rtmark"), used)) static const uint32_t probe = 1;
 #endif
 
+#ifdef WRITABLE_TABLE
+/* Writable by the flags of its section, as in CMSIS. */
+__attribute__((section(".copy.table"), used)) uint32_t copy_table[3] = { 1, 2, 3 };
+#endif
+
 /* Without debug information: a function with a second, local name, and two tables that overlap. */
 __asm__(
     ".global stop\n .type stop, %function\n .thumb_func\n"

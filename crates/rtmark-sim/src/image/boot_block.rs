@@ -65,15 +65,8 @@ mod tests {
     use super::*;
 
     fn segments(words: &[u32]) -> Vec<Segment> {
-        let segment = |load_address, bytes: Vec<u8>| Segment {
-            load_address,
-            address: load_address,
-            memory_size: bytes.len() as u32,
-            bytes,
-            writable: false,
-        };
         let words = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        vec![segment(0x2000_0000, vec![0; 4]), segment(0x1000_0000, words)]
+        vec![Segment::of_bytes(0x2000_0000, vec![0; 4]), Segment::of_bytes(0x1000_0000, words)]
     }
 
     #[test]

@@ -58,13 +58,7 @@ impl Chunks {
                 _ => joined.push(chunk),
             }
         }
-        let segment = |chunk: Chunk| Segment {
-            load_address: chunk.address,
-            address: chunk.address,
-            memory_size: chunk.bytes.len() as u32,
-            bytes: chunk.bytes,
-            writable: false,
-        };
+        let segment = |chunk: Chunk| Segment::of_bytes(chunk.address, chunk.bytes);
         Ok(joined.into_iter().map(segment).collect())
     }
 }

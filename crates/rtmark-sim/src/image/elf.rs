@@ -5,8 +5,8 @@
 
 use object::Endianness;
 use object::elf::{
-    EM_ARM, EM_RISCV, ET_EXEC, FileHeader32, PF_W, PT_LOAD, SHF_ALLOC, STT_FUNC, STT_NOTYPE,
-    STT_OBJECT,
+    EM_ARM, EM_RISCV, ET_EXEC, FileHeader32, PF_W, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS,
+    SHF_WRITE, SHT_NOBITS, STT_FUNC, STT_NOTYPE, STT_OBJECT,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 
@@ -21,7 +21,11 @@ struct Budget(usize);
 
 impl Budget {
     fn spend(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
-        let left = self.0.checked_sub(bytes.len());
+        self.spend_bytes(bytes.len())
+    }
+
+    fn spend_bytes(&mut self, bytes: usize) -> Result<(), ImageError> {
+        let left = self.0.checked_sub(bytes);
         self.0 = left.ok_or_else(|| {
             ImageError::Damaged("its headers refer to the same bytes repeatedly".to_owned())
         })?;
@@ -145,6 +149,7 @@ impl Image {
         let mut budget = Budget(bytes.len().saturating_mul(CLAIM));
         image.read_segments(header, endian, bytes, &mut budget)?;
         image.read_sections(header, endian, bytes, &mut budget)?;
+        image.find_constants(header, endian, bytes, &mut budget)?;
         image.prefer_boot_entry();
         if architecture == Architecture::Arm {
             image.architecture =
@@ -189,6 +194,7 @@ impl Image {
                 bytes: contents.to_vec(),
                 memory_size,
                 writable: program.p_flags(endian).0 & PF_W.0 != 0,
+                constant: Vec::new(),
             });
         }
         self.refuse_overlap()
@@ -210,6 +216,49 @@ impl Image {
                     "the segments at {begin:#010x} and {next:#010x} overlap where they are loaded"
                 )));
             }
+        }
+        Ok(())
+    }
+
+    /// Finds code and constants by the flags of sections, as GNU `size` does: what cannot be written or can be
+    /// executed. Gaps belong to what is before them. A segment without sections is told by its own flags.
+    fn find_constants(
+        &mut self,
+        header: &FileHeader32<Endianness>,
+        endian: Endianness,
+        bytes: &[u8],
+        budget: &mut Budget,
+    ) -> Result<(), ImageError> {
+        let sections = header.sections(endian, bytes).map_err(damaged)?;
+        let mut begins: Vec<(u32, bool)> = sections
+            .iter()
+            .filter(|section| {
+                let flags = section.sh_flags(endian);
+                // What threads have of their own is stored beside their initial values, and has no address.
+                let has_address = section.sh_type(endian) != SHT_NOBITS || !flags.contains(SHF_TLS);
+                flags.contains(SHF_ALLOC) && section.sh_size(endian) > 0 && has_address
+            })
+            .map(|section| {
+                let flags = section.sh_flags(endian);
+                let is_code = flags.contains(SHF_EXECINSTR) || !flags.contains(SHF_WRITE);
+                // What has no bytes in the file is written before it is read.
+                (section.sh_addr(endian), is_code && section.sh_type(endian) != SHT_NOBITS)
+            })
+            .collect();
+        begins.sort_unstable();
+        for segment in &mut self.segments {
+            let (base, size) = (segment.address, segment.memory_size);
+            let first = begins.partition_point(|(at, _)| *at < base);
+            let inside = begins[first..].iter().map(|&(at, is_code)| (at - base, is_code));
+            let mut parts: Vec<(u32, bool)> = inside.take_while(|(at, _)| *at < size).collect();
+            budget.spend_bytes(size_of_val(parts.as_slice()))?;
+            match parts.first_mut() {
+                Some(first) => first.0 = 0,
+                None => parts.push((0, !segment.writable)),
+            }
+            let ends = parts.iter().skip(1).map(|part| part.0).chain([size]);
+            let code = parts.iter().zip(ends).filter(|((_, is_code), _)| *is_code);
+            segment.constant = code.map(|(&(begin, _), end)| begin..end).collect();
         }
         Ok(())
     }

@@ -14,12 +14,13 @@ mod uf2;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 
 pub(crate) use boot_block::Beginning;
 pub use names::source_name;
 
-use crate::soc::{CoreKind, MemoryKind, Soc};
+use crate::soc::{CoreKind, Memory, MemoryKind, Soc};
 
 /// The format of an image file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,14 +127,54 @@ pub struct Segment {
     pub memory_size: u32,
     /// Whether the program may write to it.
     pub writable: bool,
+    /// The parts of it that are code and constants, as offsets from its beginning, in ascending order.
+    pub constant: Vec<Range<u32>>,
 }
 
 impl Segment {
-    /// Returns whether it occupies RAM of a soc for good: it is writable and does not stay in flash.
-    pub fn takes_ram(&self, soc: &Soc) -> bool {
-        let is_here = |range: Range<u64>| range.contains(&self.address.into());
-        let memory = soc.memories.iter().find(|memory| memory.ranges().any(is_here));
-        self.writable && memory.is_none_or(|memory| memory.kind != MemoryKind::Flash)
+    /// Returns a segment of a file that states no more than bytes and their address. Nothing says that the program
+    /// writes to it.
+    fn of_bytes(address: u32, bytes: Vec<u8>) -> Self {
+        let memory_size = bytes.len() as u32;
+        Self {
+            load_address: address,
+            address,
+            bytes,
+            memory_size,
+            writable: false,
+            constant: iter::once(0..memory_size).collect(),
+        }
+    }
+
+    /// Returns how many bytes of a soc's RAM a part of it occupies for good; `part` are offsets from its
+    /// beginning.
+    ///
+    /// Variables are in RAM, wherever they are linked but in flash; so is everything that a chip with flash has in
+    /// its other memories. On a chip without, as an FPGA's or one whose code a boot loader brings to DDR, code and
+    /// constants take RAM only if the program copies them from where they are loaded.
+    pub fn ram_bytes(&self, part: Range<u64>, soc: &Soc) -> u64 {
+        let place = |address: u32| {
+            let place = |memory: &Memory| {
+                let range = memory.ranges().find(|range| range.contains(&address.into()))?;
+                Some((memory.kind, memory.base, u64::from(address) - range.start))
+            };
+            soc.memories.iter().find_map(place)
+        };
+        let is_flash =
+            |memory: &Memory| memory.kind == MemoryKind::Flash && memory.contents.is_none();
+        let size = part.end.saturating_sub(part.start);
+        let runs_in = place(self.address);
+        match runs_in {
+            Some((MemoryKind::Flash, ..)) => return 0,
+            Some(_) if soc.memories.iter().any(is_flash) => return size,
+            Some(_) if place(self.load_address) != runs_in => return size,
+            _ => {}
+        }
+        let constant = self.constant.iter().map(|range| {
+            let (begin, end) = (u64::from(range.start), u64::from(range.end));
+            end.min(part.end).saturating_sub(begin.max(part.start))
+        });
+        size.saturating_sub(constant.sum())
     }
 }
 
@@ -373,12 +414,12 @@ impl Image {
     /// Returns how many bytes of a soc's RAM the image claims statically: initialised and zeroed
     /// variables, and heaps and stacks as far as sections reserve them.
     ///
-    /// What stays in flash does not count, even if its program header allows writing, as Zephyr's does.
+    /// What stays in flash does not count, even if its program header allows writing, as Zephyr's does;
+    /// [`Segment::ram_bytes`] says what does.
     pub fn ram_bytes(&self, soc: &Soc) -> u64 {
         self.segments
             .iter()
-            .filter(|segment| segment.takes_ram(soc))
-            .map(|segment| u64::from(segment.memory_size))
+            .map(|segment| segment.ram_bytes(0..segment.memory_size.into(), soc))
             .sum()
     }
 }
@@ -396,12 +437,48 @@ mod tests {
             bytes: vec![0; bytes],
             memory_size,
             writable: true,
+            constant: Vec::new(),
         };
         // Code and tables in flash, also at its other address; variables, some of them zero.
         let segments =
             vec![segment(0x0800_0000, 400, 400), segment(0, 40, 40), segment(0x2000_0000, 8, 20)];
         let image = Image { segments, ..Image::default() };
         assert_eq!((image.flash_bytes(), image.ram_bytes(&soc)), (448, 20));
+    }
+
+    #[test]
+    fn code_and_constants_take_ram_only_if_they_are_copied() {
+        // An FPGA's board, whose code memory can be written, and appears at a second address.
+        let soc = Soc::from_toml(include_str!("../../../../socs/mps2-an385.toml")).expect("a soc");
+        let mirror = soc.memories[0].aliases[0];
+        let segment = |load_address, address, constant: &[Range<u32>]| Segment {
+            load_address,
+            address,
+            bytes: vec![0; 100],
+            memory_size: 120,
+            writable: true,
+            constant: constant.to_vec(),
+        };
+        let ram = 0x2000_0000;
+        let (table, all) = ([0..80, 90..100], [0..60, 60..120]);
+        for (load, run, constant, expected) in [
+            (0, 0, &table, 30),
+            (mirror, 0, &table, 30),
+            (ram, ram, &table, 30),
+            (0, ram, &table, 120),
+            (0, ram, &all, 120),
+            (0, 0, &all, 0),
+            (0x7000_0000, 0x7000_0000, &all, 0),
+        ] {
+            let segment = segment(load, run, constant);
+            assert_eq!(segment.ram_bytes(0..120, &soc), expected, "{segment:?}");
+            let parts = [0..50, 50..85, 85..120].map(|part| segment.ram_bytes(part, &soc));
+            assert_eq!(parts.iter().sum::<u64>(), expected, "{segment:?}");
+        }
+        // On a chip with flash, code in RAM takes RAM, however it comes there.
+        let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml")).expect("a soc");
+        assert_eq!(segment(ram, ram, &all).ram_bytes(0..120, &soc), 120);
+        assert_eq!(segment(0x0800_0000, 0x0800_0000, &all).ram_bytes(0..120, &soc), 0);
     }
 
     #[test]

@@ -26,13 +26,7 @@ impl Image {
         if !fits {
             return Err(ImageError::TooHigh { bytes: bytes.len(), base });
         }
-        let segment = Segment {
-            load_address: base,
-            address: base,
-            bytes: bytes.to_vec(),
-            memory_size: bytes.len() as u32,
-            writable: false,
-        };
+        let segment = Segment::of_bytes(base, bytes.to_vec());
         Ok(Self { format: ImageFormat::Raw, segments: vec![segment], ..Self::default() })
     }
 }
