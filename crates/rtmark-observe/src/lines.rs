@@ -10,7 +10,7 @@ use rtmark_model::{Frame, Line, Source, visible};
 use rtmark_sim::source_name;
 
 use crate::author::Author;
-use crate::live::{Live, live_dwarf};
+use crate::live::{DROPPED, Live, live_dwarf};
 
 /// The line table of an image.
 pub struct Lines<'a> {
@@ -107,7 +107,9 @@ fn add_borders<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, borders: &mut BTreeS
         }
         let Ok(mut ranges) = dwarf.die_ranges(unit, entry) else { continue };
         while let Ok(Some(range)) = ranges.next() {
-            borders.extend([range.begin, range.end]);
+            if range.begin < DROPPED {
+                borders.extend([range.begin, range.end]);
+            }
         }
     }
 }

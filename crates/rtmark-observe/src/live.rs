@@ -18,6 +18,9 @@ pub type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 /// The same, from which an address in dropped code is read as one that no code has.
 pub type Live<'a> = RelocateReader<Bytes<'a>, Addresses>;
 
+/// The address of dropped code: the last one of 32 bits, to which readers may add a size.
+pub const DROPPED: u64 = u32::MAX as u64;
+
 /// What an address of zero in a section means.
 #[derive(Clone, Debug)]
 pub enum Addresses {
@@ -40,7 +43,7 @@ impl Relocate for Addresses {
                     !ranges.get(after).is_some_and(|range| range.contains(&offset))
                 }
             };
-        Ok(if is_dropped { u64::MAX } else { value })
+        Ok(if is_dropped { DROPPED } else { value })
     }
 
     fn relocate_offset(&self, _: usize, value: usize) -> gimli::Result<usize> {

@@ -20,9 +20,15 @@ uint32_t other(uint32_t value)
 #define STORE(at) state[at] = (uint8_t)(value ^ state[5 - (at)]);
 #define STORES STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5)
 
+static inline __attribute__((always_inline)) uint32_t last(uint32_t value)
+{
+    state[0] = (uint8_t)value;
+    return value ^ state[1];
+}
+
 /* Larger than all other functions together. */
 uint32_t unused(uint32_t value)
 {
     STORES STORES STORES STORES STORES STORES STORES STORES
-    return value;
+    return last(value);
 }
