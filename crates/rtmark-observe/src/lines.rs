@@ -10,12 +10,12 @@ use rtmark_model::{Frame, Line, Source, visible};
 use rtmark_sim::source_name;
 
 use crate::author::Author;
-use crate::live::{DROPPED, Live, live_dwarf};
+use crate::live::{Bytes, DROPPED, live_dwarf};
 
 /// The line table of an image.
 pub struct Lines<'a> {
     elf: &'a [u8],
-    context: Context<Live<'a>>,
+    context: Context<Bytes<'a>>,
     author: Author,
 }
 

@@ -13,10 +13,8 @@ use addr2line::gimli::{
 };
 use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 
-/// Bytes of a section.
-pub type Bytes<'a> = EndianSlice<'a, LittleEndian>;
-/// The same, from which an address in dropped code is read as one that no code has.
-pub type Live<'a> = RelocateReader<Bytes<'a>, Addresses>;
+/// Bytes of a section, from which an address in dropped code may be read as one that no code has.
+pub type Bytes<'a> = RelocateReader<EndianSlice<'a, LittleEndian>, Addresses>;
 
 /// The address of dropped code: the last one of 32 bits, to which readers may add a size.
 pub const DROPPED: u64 = u32::MAX as u64;
@@ -53,14 +51,14 @@ impl Relocate for Addresses {
 
 /// Loads the debug information of a file as it is.
 pub fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<Bytes<'a>>> {
-    Dwarf::load(|id| Ok::<_, gimli::Error>(bytes(file, id))).ok()
+    load(file, |_| Addresses::Zero)
 }
 
 /// Loads the debug information of a file, except for that of dropped code.
-pub fn live_dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<Live<'a>>> {
+pub fn live_dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<Bytes<'a>>> {
     let has_code = has_code_at_zero(file);
     let bases = if has_code { Arc::default() } else { entries_with_bases(&dwarf(file)?).into() };
-    let addresses = |id| match id {
+    load(file, |id| match id {
         _ if has_code => Addresses::Zero,
         SectionId::DebugInfo => Addresses::DroppedExcept(Arc::clone(&bases)),
         SectionId::DebugLine
@@ -68,15 +66,22 @@ pub fn live_dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<Live<'a>>> {
         | SectionId::DebugAranges
         | SectionId::DebugRngLists => Addresses::Dropped,
         _ => Addresses::Zero,
-    };
-    let load = |id| Ok::<_, gimli::Error>(RelocateReader::new(bytes(file, id), addresses(id)));
-    Dwarf::load(load).ok()
+    })
 }
 
-fn bytes<'a>(file: &object::File<'a>, id: SectionId) -> Bytes<'a> {
-    let section = file.section_by_name(id.name());
-    let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
-    EndianSlice::new(bytes, LittleEndian)
+fn load<'a>(
+    file: &object::File<'a>,
+    addresses: impl Fn(SectionId) -> Addresses,
+) -> Option<Dwarf<Bytes<'a>>> {
+    let load = |id: SectionId| {
+        let section = file.section_by_name(id.name());
+        let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
+        Ok::<_, gimli::Error>(RelocateReader::new(
+            EndianSlice::new(bytes, LittleEndian),
+            addresses(id),
+        ))
+    };
+    Dwarf::load(load).ok()
 }
 
 /// Returns whether the instruction at address 0 is code: an Arm's may be vectors.

@@ -47,7 +47,7 @@ fn in_unit(
         let value = entry.attr_value(gimli::DW_AT_name);
         value
             .and_then(|value| dwarf.attr_string(unit, value).ok())
-            .is_some_and(|text| text.slice() == name.as_bytes())
+            .is_some_and(|text| text.inner().slice() == name.as_bytes())
     };
     let mut entries = unit.entries();
     let mut within = None;

@@ -145,8 +145,13 @@ impl Bus {
             bus.contents.push(match memory.kind {
                 MemoryKind::Flash => {
                     let mut bytes = vec![0xFF; size];
-                    let with = memory.contents.map_or(&[][..], |contents| contents.bytes());
-                    bytes.iter_mut().zip(with).for_each(|(byte, with)| *byte = *with);
+                    for (offset, part) in memory.contents.map_or(&[][..], |it| it.parts()) {
+                        bytes
+                            .iter_mut()
+                            .skip(*offset)
+                            .zip(*part)
+                            .for_each(|(to, from)| *to = *from);
+                    }
                     Contents::Shared(Arc::new(bytes))
                 }
                 MemoryKind::Ram if at == ram_memory => {

@@ -59,12 +59,15 @@ pub enum Contents {
 }
 
 impl Contents {
-    /// Returns the bytes, starting at the memory's first address.
-    pub const fn bytes(self) -> &'static [u8] {
+    /// Returns its parts, each with its offset in the memory.
+    pub const fn parts(self) -> &'static [(usize, &'static [u8])] {
         match self {
-            Self::Rp2040Bootrom => include_bytes!("rp2040_rom.bin"),
-            Self::Rp2350Bootrom => include_bytes!("rp2350_rom.bin"),
-            Self::Rp2350RiscvBootrom => include_bytes!("rp2350_riscv_rom.bin"),
+            Self::Rp2040Bootrom => &[(0, include_bytes!("rp2040_rom.bin"))],
+            Self::Rp2350Bootrom => &[(0, include_bytes!("rp2350_rom.bin"))],
+            // Where the functions are that find the others (datasheet, 5.5.1): LOOKUP and LOOKUP_ENTRY of the source.
+            Self::Rp2350RiscvBootrom => {
+                &[(0, include_bytes!("rp2350_riscv_rom.bin")), (0x7DF8, &[0xC4, 0x01, 0xD0, 0x01])]
+            }
         }
     }
 }

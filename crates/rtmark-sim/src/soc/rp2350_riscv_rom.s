@@ -1,7 +1,8 @@
 # rtmark's substitute for RP2350's boot ROM as its RISC-V cores find it (datasheet, 5.4.1, 5.5 and 5.5.1).
 #
 # It has what rp2350_rom.s has for the Arm cores. On the chip most of it is Arm code that is emulated here; what
-# that costs is not simulated. All of it was written for this file.
+# that costs is not simulated. All of it was written for this file. Where it has LOOKUP and LOOKUP_ENTRY is said near the
+# end of the ROM, which memory.rs adds.
 #
 # To change it: riscv64-unknown-elf-gcc -march=rv32imac_zicsr -mabi=ilp32 -nostdlib -Wl,-Ttext=0,-e0
 # rp2350_riscv_rom.s -o rom.elf, then riscv64-unknown-elf-objcopy -O binary rom.elf rp2350_riscv_rom.bin; a test
@@ -12,10 +13,10 @@
 
 # Where things are: an object file for RISC-V has no relocation for a halfword. The assembler first takes all jumps
 # for long ones, which need more room.
-    .equ    TABLE, 0x7800
-    .equ    REVISION, 0x78C0
-    .equ    LOOKUP, 0x78C4
-    .equ    LOOKUP_ENTRY, 0x78D0
+    .equ    TABLE, 0x100
+    .equ    REVISION, 0x1C0
+    .equ    LOOKUP, 0x1C4
+    .equ    LOOKUP_ENTRY, 0x1D0
 
     .equ    RISC_V, 0x1
     .equ    DATA, 0x40
@@ -155,7 +156,3 @@ flash_range_program:
     j       1b
 2:  sw      zero, 4(t1)
     ret
-
-    .org    0x7df8
-    .hword  LOOKUP
-    .hword  LOOKUP_ENTRY
