@@ -258,6 +258,12 @@ impl Registers {
         registers.filter_map(|register| Some(register.pulls_up?.of(register.reset)))
     }
 
+    /// Returns the offset of the register by which a memory accepts stores.
+    pub fn unlocks(&self, memory: usize) -> Option<u32> {
+        let rules = self.rules.iter().find(|rules| rules.programs == Some(memory))?;
+        Some(rules.register.offset)
+    }
+
     /// Applies the registers' values to the memories that they control. Returns whether there are any.
     pub fn control_memories(&self, memories: &mut LineMemories) -> bool {
         let mut controls = false;
@@ -305,14 +311,6 @@ const fn divisor(clock: PeripheralClock, value: u32) -> u64 {
         },
         _ if value & 4 == 0 => 1,
         _ => 2 << (value & 3),
-    }
-}
-
-impl Registers {
-    /// Returns the offset of the register by which a memory accepts stores.
-    pub fn unlocks(&self, memory: usize) -> Option<u32> {
-        let rules = self.rules.iter().find(|rules| rules.programs == Some(memory))?;
-        Some(rules.register.offset)
     }
 }
 

@@ -146,11 +146,9 @@ impl Bus {
                 MemoryKind::Flash => {
                     let mut bytes = vec![0xFF; size];
                     for (offset, part) in memory.contents.map_or(&[][..], |it| it.parts()) {
-                        bytes
-                            .iter_mut()
-                            .skip(*offset)
-                            .zip(*part)
-                            .for_each(|(to, from)| *to = *from);
+                        for (to, from) in bytes.iter_mut().skip(*offset).zip(*part) {
+                            *to = *from;
+                        }
                     }
                     Contents::Shared(Arc::new(bytes))
                 }
@@ -244,12 +242,12 @@ impl Bus {
             .map(|range| Place { memory: range.memory, offset: address - range.base })
     }
 
-    #[inline(always)]
     /// Returns the size of a memory in bytes.
     pub fn size_of(&self, memory: usize) -> u32 {
         self.bytes(memory).len() as u32
     }
 
+    #[inline(always)]
     fn bytes(&self, memory: usize) -> &[u8] {
         match &self.contents[memory] {
             _ if memory == self.ram_memory => &self.ram,

@@ -56,14 +56,14 @@ impl Rom {
     }
 
     fn call(&mut self, function: u32, arguments: &[u32]) -> u64 {
-        self.machine.set_register(Register::R(14), u32::MAX);
+        self.machine.set_register(Register::Link, u32::MAX);
         self.machine.set_register(Register::Pc, function);
         for (number, argument) in (0..).zip(arguments) {
-            self.machine.set_register(Register::R(number), *argument);
+            self.machine.set_register(Register::Argument(number), *argument);
         }
         let stop = self.machine.run(Cycles(self.machine.cycles().0 + 100_000));
         assert_eq!(stop, Stop::Breakpoint(Machine::RETURN_ADDRESS), "{function:#x}");
-        let [low, high] = [0, 1].map(|number| self.machine.register(Register::R(number)));
+        let [low, high] = [0, 1].map(|number| self.machine.register(Register::Argument(number)));
         u64::from(high) << 32 | u64::from(low)
     }
 
@@ -270,39 +270,20 @@ fn the_rp2350_rom_has_the_same_functions_on_risc_v() {
     let mut machine = Machine::new(&soc);
     let image = Image::from_raw(&[0x01, 0xA0], 0x1000_0000).expect("an image");
     machine.load_and_call(&image, 0x1000_0000).expect("it fits");
-    let peek = |machine: &Machine, at, length| machine.peek(at, length);
-    assert_eq!(peek(&machine, 0x10, 4), *b"Mu\x02\x02");
-    let half = |machine: &Machine, at| {
-        u32::from(u16::from_le_bytes(machine.peek(at, 2).try_into().expect("ROM")))
+    let mut rom = Rom { machine, tables: [0; 2] };
+    assert_eq!(rom.peek(0x10), *b"Mu\x02\x02");
+    let [data, lookup] = [0x7DF8, 0x7DFA].map(|at| u32::from(u16::from_le_bytes(rom.peek(at))));
+    let find = |rom: &mut Rom, code: &[u8; 2]| {
+        rom.call(lookup, &[u16::from_le_bytes(*code).into(), 1]) as u32
     };
-    let call = |machine: &mut Machine, function, arguments: &[u32]| {
-        let back = 0x1000_0000;
-        for (number, argument) in (10..).zip(arguments) {
-            machine.set_register(Register::R(number), *argument);
-        }
-        machine.set_register(Register::R(1), back);
-        machine.set_register(Register::Pc, function);
-        machine.stop_before(back);
-        assert_eq!(machine.run(Cycles(100_000)), Stop::Breakpoint(back));
-        machine.register(Register::R(10))
-    };
-    let find = |machine: &mut Machine, code: &[u8; 2]| {
-        let lookup = half(machine, 0x7DFA);
-        call(machine, lookup, &[u16::from_le_bytes(*code).into(), 1])
-    };
-    assert_eq!(find(&mut machine, b"??"), 0);
-    let data = half(&machine, 0x7DF8);
-    let revision = call(&mut machine, data, &[u16::from_le_bytes(*b"GR").into(), 0x40]);
-    assert_eq!(peek(&machine, revision, 4), *b"rtm\0");
-    let flash = find(&mut machine, b"FO");
-    assert_eq!(call(&mut machine, flash, &[0, 0x1000_0000, 4096, 0]) as i32, -4);
-    let info = find(&mut machine, b"GS");
-    assert_eq!(call(&mut machine, info, &[0x2000_0000, 9, 1]), 4);
-    assert_eq!(peek(&machine, 0x2000_0000, 4), 1_u32.to_le_bytes());
-    let program = find(&mut machine, b"RP");
-    call(&mut machine, program, &[0x1000, 0x2000_0000, 4]);
-    assert_eq!(peek(&machine, 0x1000_1000, 4), 1_u32.to_le_bytes());
-    let erase = find(&mut machine, b"RE");
-    call(&mut machine, erase, &[0x1000, 0x1000]);
-    assert_eq!(peek(&machine, 0x1000_1000, 4), [0xFF; 4]);
+    assert_eq!(find(&mut rom, b"??"), 0);
+    let revision = rom.call(data, &[u16::from_le_bytes(*b"GR").into(), 0x40]) as u32;
+    assert_eq!(rom.peek(revision), *b"rtm\0");
+    let flash = find(&mut rom, b"FO");
+    assert_eq!(rom.call(flash, &[0, 0x1000_0000, 4096, 0]) as i32, -4);
+    let info = find(&mut rom, b"GS");
+    assert_eq!(rom.call(info, &[0x2000_0000, 9, 1]) as u32, 4);
+    assert_eq!(rom.peek(0x2000_0000), 1_u32.to_le_bytes());
+    let [program, erase] = [b"RP", b"RE"].map(|code| find(&mut rom, code));
+    assert_flash_is_written(&mut rom, program, erase);
 }
