@@ -48,6 +48,10 @@ pub struct Api {
     /// Functions that call the application: threads, timer callbacks, handlers.
     #[serde(default)]
     calls_back: Vec<Pattern>,
+    /// Functions in which a call continues that an exception has moved to a stack of the kernel's. They are named
+    /// like the call, with more behind its name.
+    #[serde(default)]
+    carries_out: Vec<Pattern>,
     /// A prefix of names that is not shown.
     #[serde(default)]
     strip: String,
@@ -130,6 +134,22 @@ impl Api {
         }
     }
 
+    /// Tells whether a function identifies a program of this kernel.
+    pub(crate) fn identifies(&self, function: &str) -> bool {
+        let name = base_name(function);
+        self.recognise.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Tells whether a name leaves open that its function is the kernel's: no pattern is that name, and it has no path.
+    pub(crate) fn is_open(&self, function: &str) -> bool {
+        let name = base_name(function);
+        let lists = [&self.application, &self.idle, &self.internal, &self.calls];
+        let mut all = lists.into_iter().flatten();
+        matches!(self.kind(name), Some(Kind::Called | Kind::Internal))
+            && !name.contains("::")
+            && all.all(|pattern| pattern.as_str() != name)
+    }
+
     /// Returns the patterns that match no function of an image, neither one with a symbol nor one that the compiler
     /// has inlined, each with its key in the file.
     pub fn unmatched(
@@ -149,6 +169,7 @@ impl Api {
             ("idle_loop", &self.idle_loop),
             ("application", &self.application),
             ("calls_back", &self.calls_back),
+            ("carries_out", &self.carries_out),
         ];
         let all = keys.into_iter().flat_map(|(key, all)| all.iter().map(move |it| (key, it)));
         all.filter(|(_, it)| !names.iter().any(|name| it.matches(base_name(name)))).collect()
@@ -164,6 +185,13 @@ impl Api {
     pub fn loops_idle(&self, function: &str) -> bool {
         let name = base_name(function);
         self.idle_loop.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Tells whether a call of one function may continue in another, on a stack of the kernel's.
+    pub(crate) fn continues_in(&self, call: &str, function: &str) -> bool {
+        let (call, function) = (base_name(call), base_name(function));
+        function.starts_with(call)
+            && self.carries_out.iter().any(|pattern| pattern.matches(function))
     }
 
     /// Returns the calls that have a scenario's span.
@@ -262,6 +290,10 @@ mod tests {
             ("FreeRTOS", "prvIdleTask", Some(Kind::Idle)),
             ("FreeRTOS", "prvCopyDataToQueue.isra.0", Some(Kind::Internal)),
             ("FreeRTOS", "main", None),
+            ("FreeRTOS", "MPU_vTaskDelay", Some(Kind::Called)),
+            ("FreeRTOS", "MPU_vTaskDelayImpl", Some(Kind::Internal)),
+            ("FreeRTOS", "MPU_vTaskDelay_Unpriv", Some(Kind::Internal)),
+            ("FreeRTOS", "MPU_StoreHandleAndDataAtIndex", None),
             ("Zephyr", "z_impl_k_sem_give", Some(Kind::Called)),
             ("Zephyr", "z_reschedule", Some(Kind::Internal)),
             ("ThreadX", "_txe_semaphore_put", Some(Kind::Called)),

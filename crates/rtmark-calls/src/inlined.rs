@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use rtmark_observe::{Lines, Map};
 
 use crate::addresses::Addresses;
-use crate::api::{Api, Kind};
+use crate::api::Kind;
 use crate::cost::InlinedCall;
+use crate::roles::Roles;
 
 /// The locations and costs of inlined kernel code.
 #[derive(Debug)]
 pub struct Inlined<'a, 'elf> {
-    api: &'a Api,
     lines: Option<&'a Lines<'elf>>,
     /// The addresses seen so far that contain such code.
     holding: Addresses,
@@ -23,8 +23,8 @@ pub struct Inlined<'a, 'elf> {
 
 impl<'a, 'elf> Inlined<'a, 'elf> {
     /// Creates the tracker; without lines nothing is known about inlined code.
-    pub fn new(api: &'a Api, lines: Option<&'a Lines<'elf>>) -> Self {
-        Self { api, lines, holding: Addresses::default(), current: None, cycles: BTreeMap::new() }
+    pub fn new(lines: Option<&'a Lines<'elf>>) -> Self {
+        Self { lines, holding: Addresses::default(), current: None, cycles: BTreeMap::new() }
     }
 
     pub const fn lines(&self) -> Option<&'a Lines<'elf>> {
@@ -32,11 +32,11 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
     }
 
     /// Returns the addresses at which inlined kernel code begins or ends.
-    pub fn borders(&self) -> Vec<u32> {
+    pub fn borders(&self, roles: &Roles<'_>) -> Vec<u32> {
         let mut borders = self.lines.map(Lines::inlined_borders).unwrap_or_default();
         let mut before = None;
         borders.retain(|border| {
-            let here = self.at(*border).map(|(_, name)| name);
+            let here = self.at(roles, *border).map(|(_, name)| name);
             let changes = here != before;
             before = here;
             changes
@@ -46,16 +46,17 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
 
     /// Returns the kernel function whose code was inlined at an address of another function; the
     /// outermost one, since others are nested inside it.
-    fn at(&self, address: u32) -> Option<(Kind, String)> {
+    fn at(&self, roles: &Roles<'_>, address: u32) -> Option<(Kind, String)> {
         let frames = self.lines?.inlined_at(address);
-        let names = frames.into_iter().rev().skip(1).filter_map(|frame| frame.function);
-        let mut kernels = names.filter_map(|name| Some((self.api.kind(&name)?, name)));
+        let inlined = frames.into_iter().rev().skip(1);
+        let mut kernels =
+            inlined.filter_map(|frame| Some((roles.of_inlined(&frame)?, frame.function?)));
         kernels.find(|(kind, _)| *kind != Kind::Application)
     }
 
     /// Examines an address for the first time.
-    pub fn classify(&mut self, address: u32) {
-        if self.at(address).is_some() {
+    pub fn classify(&mut self, roles: &Roles<'_>, address: u32) {
+        if self.at(roles, address).is_some() {
             self.holding.insert(address);
         }
     }
@@ -78,13 +79,13 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
     }
 
     /// Returns what was executed in inlined form, the most cycles first.
-    pub fn calls(&self, map: Map<'_, '_>) -> Vec<InlinedCall> {
+    pub fn calls(&self, roles: &Roles<'_>, map: Map<'_, '_>) -> Vec<InlinedCall> {
         let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (&address, cycles) in &self.cycles {
-            if let Some((Kind::Called, name)) = self.at(address)
+            if let Some((Kind::Called, name)) = self.at(roles, address)
                 && let Some(caller) = map.function(address)
             {
-                let name = self.api.display_name(&name).to_owned();
+                let name = roles.api().display_name(&name).to_owned();
                 *found.entry((name, caller)).or_default() += cycles;
             }
         }

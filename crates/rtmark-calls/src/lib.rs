@@ -18,12 +18,15 @@
 
 mod addresses;
 mod api;
+mod carried;
+mod classes;
 mod condition;
 mod cost;
 mod inlined;
 mod matcher;
 mod open;
 mod recorder;
+mod roles;
 mod rules;
 mod wrappers;
 

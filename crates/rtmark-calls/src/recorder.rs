@@ -13,33 +13,17 @@ use rtmark_sim::{
 
 use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
+use crate::carried::CarriedCalls;
+use crate::classes::{CallTree, Class, Classes, Owner, PENDSV, SVCALL};
 use crate::cost::{CalledFunction, Cycles, KernelCost, Origin, Outcome, Shares, Site};
 use crate::inlined::Inlined;
 use crate::matcher::{Continuation, End, RuleMatcher, Timed, WaitingCall};
 use crate::open::{Beginning, OpenCall, ReturnedCall};
+use crate::roles::Roles;
 use crate::wrappers::Wrappers;
 
-/// The exceptions through which kernels switch and are called, and that of the tick.
-const SVCALL: u16 = 11;
-const PENDSV: u16 = 14;
+/// The exception of the tick.
 const SYSTICK: u16 = 15;
-
-/// The owner of a node's code in the call tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    Application,
-    Interrupt,
-    Kernel,
-    Idle,
-}
-
-/// What is known about a node.
-#[derive(Clone, Copy, Debug)]
-struct Class {
-    owner: Owner,
-    /// Whether it is an API function called from outside the kernel.
-    is_call: bool,
-}
 
 /// The finished calls of a function.
 #[derive(Clone, Debug, Default)]
@@ -54,17 +38,12 @@ struct FinishedCalls {
 /// Observes a run from its beginning.
 #[derive(Debug)]
 pub struct CallRecorder<'a, 'elf> {
-    api: &'a Api,
     image: &'a Image,
+    roles: Roles<'a>,
     calls: Calls<'a>,
-    /// The roots of stacks that belong to the kernel's own exceptions.
-    kernels_roots: [String; 2],
     /// The first instructions of API functions.
     entries: BTreeSet<u32>,
-    /// By node.
-    classes: Vec<Class>,
-    /// The nodes of loops that are idle by now.
-    idle_loops: BTreeSet<usize>,
+    classes: Classes,
     open: Vec<OpenCall>,
     /// By stack, functions that an exception has kept from beginning.
     held: HashMap<Option<u64>, Beginning>,
@@ -79,6 +58,7 @@ pub struct CallRecorder<'a, 'elf> {
     next: u32,
     /// The stack that last ran in thread mode.
     thread: Option<u64>,
+    carried: CarriedCalls,
     /// The stacks that have run outside the kernel, and the last of them.
     threads: HashSet<u64>,
     ran: Option<u64>,
@@ -126,23 +106,20 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         matcher: RuleMatcher<'a>,
     ) -> Self {
         let symbols = image.symbols();
+        let roles = Roles::new(api, symbols, lines);
         let wrappers = Wrappers::new(api, symbols);
         let is_called =
-            |name: &str| api.kind(name) == Some(Kind::Called) && !wrappers.contains(name);
+            |name: &str| roles.of(name) == Some(Kind::Called) && !wrappers.contains(name);
         let entries = symbols.iter().map(|(address, _)| address & !1).filter(|address| {
             let location = symbols.name_at(*address);
             location.is_some_and(|at| at.offset == 0 && is_called(&at.symbol))
         });
         Self {
-            api,
             image,
             calls: Calls::new(symbols),
-            kernels_roots: [SVCALL, PENDSV]
-                .map(|exception| format!("[{}]", machine.soc().core.exception_name(exception))),
             entries: entries.collect(),
             wrappers,
-            classes: Vec::new(),
-            idle_loops: BTreeSet::new(),
+            classes: Classes::new(machine),
             open: Vec::new(),
             held: HashMap::new(),
             returns: HashMap::new(),
@@ -151,6 +128,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             newest: None,
             next: 1,
             thread: None,
+            carried: CarriedCalls::default(),
             threads: HashSet::new(),
             ran: None,
             just_returned: None,
@@ -159,19 +137,44 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             counted: machine.cycles().0,
             owner: Owner::Application,
             executed: Addresses::default(),
-            inlined: Inlined::new(api, lines),
+            inlined: Inlined::new(lines),
+            roles,
         }
     }
 
     /// Returns the places at which the run needs to be examined: functions, and the borders of inlined
     /// kernel code.
     pub fn landmarks(&self) -> Landmarks {
-        landmarks(self.image.symbols(), self.inlined.borders())
+        landmarks(self.image.symbols(), self.inlined.borders(&self.roles))
     }
 
     /// Returns the number of API functions in the image.
     pub fn entries(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Returns the functions of the author's that are named like functions of the kernel's, and are not taken for it.
+    pub fn namesakes(&self) -> impl Iterator<Item = &str> {
+        self.roles.namesakes()
+    }
+
+    /// Returns the stack in use, by its number: a thread's is the same where its call continues on one of the kernel's.
+    fn stack(&self) -> Option<u64> {
+        self.calls.stack_number().map(|number| self.carried.thread_of(number))
+    }
+
+    /// Handles the beginning of a function after an exception, in which a thread's call may continue.
+    fn carry_on(&mut self, node: Node) {
+        let name = self.calls.name(node);
+        let continues =
+            |open: &&OpenCall| self.roles.api().continues_in(self.calls.name(open.node), name);
+        let threads = self.open.iter().rev().filter(|open| open.from == Origin::Thread);
+        let mut callers = threads.filter(continues).filter_map(|open| open.stack);
+        if let Some(here) = self.calls.stack_number()
+            && let Some(caller) = callers.find(|stack| !self.carried.is_carried(*stack))
+        {
+            self.carried.begin(here, caller);
+        }
     }
 
     /// Attributes the cycles since the last call to the current owner.
@@ -188,68 +191,6 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.owner = next;
     }
 
-    /// Classifies a node by its callers and its name.
-    fn class(&mut self, node: Node) -> Class {
-        while self.classes.len() <= node.number() {
-            // Callers have lower numbers.
-            let next = self.calls.nodes().nth(self.classes.len()).unwrap_or(node);
-            let class = self.classify(next);
-            self.classes.push(class);
-            if self.begins_idle_loop(next) {
-                // What its caller calls is idle from now on.
-                self.classes.clear();
-            }
-        }
-        self.classes[node.number()]
-    }
-
-    /// Returns whether a node is a function by which its caller turns out to be idle.
-    fn begins_idle_loop(&mut self, node: Node) -> bool {
-        let caller = self.calls.ancestors(node).nth(1);
-        self.api.kind(self.calls.name(node)) == Some(Kind::Idle)
-            && caller.is_some_and(|caller| {
-                self.api.loops_idle(self.calls.name(caller))
-                    && self.idle_loops.insert(caller.number())
-            })
-    }
-
-    fn classify(&self, node: Node) -> Class {
-        let mut above = self.calls.ancestors(node).skip(1);
-        let parent = above.next();
-        let name = self.calls.name(node);
-        let root = self.calls.ancestors(node).last().map_or("", |root| self.calls.name(root));
-        let is_handler = root.starts_with('[') && !root.starts_with("[0x");
-        let own = if is_handler { Owner::Interrupt } else { Owner::Application };
-        let inherited = match parent {
-            None if self.kernels_roots.iter().any(|its| its == root) => Owner::Kernel,
-            None => own,
-            Some(parent) => {
-                let owner = self.classes[parent.number()].owner;
-                let is_told = self.api.kind(name).is_some();
-                if owner == Owner::Kernel
-                    && !is_told
-                    && self.api.calls_application(self.calls.name(parent))
-                {
-                    own
-                } else {
-                    owner
-                }
-            }
-        };
-        let outside = matches!(inherited, Owner::Application | Owner::Interrupt);
-        let class = |owner| Class { owner, is_call: false };
-        match self.api.kind(name).filter(|_| !self.wrappers.contains(name)) {
-            _ if self.idle_loops.contains(&node.number()) => class(Owner::Idle),
-            Some(Kind::Application) => class(own),
-            Some(Kind::Idle) => class(Owner::Idle),
-            // The idle thread does it because there is nothing else to do.
-            Some(_) if inherited == Owner::Idle => class(Owner::Idle),
-            Some(Kind::Internal) => class(Owner::Kernel),
-            Some(Kind::Called) => Class { owner: Owner::Kernel, is_call: outside },
-            None => class(inherited),
-        }
-    }
-
     /// Ends the call that returns here, if there is one.
     fn end(&mut self, machine: &Machine, pc: u32, sp: u32, now: u64) {
         if !self.returns.contains_key(&pc) {
@@ -258,7 +199,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let back = |open: &OpenCall| open.return_address == pc && open.sp == sp;
         let Some(at) = self.open.iter().rposition(back) else { return };
         let open = self.open.remove(at);
-        self.forget_return(pc);
+        self.close(&open);
         if open.from == Origin::Thread {
             let function = self.calls.function(open.node);
             self.just_returned =
@@ -288,7 +229,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         };
         let (ticks, interrupts) = (open.ticks, open.interrupts);
         let timed = Timed { began: open.began, cycles: ended - open.began, ticks, interrupts };
-        let shown = self.api.display_name(self.calls.name(open.node));
+        let shown = self.roles.api().display_name(self.calls.name(open.node));
         let end = End { outcome, result, into, continuation_symbol, timed };
         self.matcher.end(&open.rules, open.arguments, shown, end);
     }
@@ -307,18 +248,20 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
-    fn forget_return(&mut self, address: u32) {
-        if let Some(count) = self.returns.get_mut(&address) {
+    /// Forgets where a call that has ended would have returned and continued.
+    fn close(&mut self, open: &OpenCall) {
+        if let Some(count) = self.returns.get_mut(&open.return_address) {
             *count -= 1;
             if *count == 0 {
-                self.returns.remove(&address);
+                self.returns.remove(&open.return_address);
             }
         }
+        self.carried.end(open.stack);
     }
 
     /// Handles a possible change of threads, for calls that wait for one.
     fn follow_threads(&mut self, owner: Owner, now: u64) {
-        let stack = self.calls.stack_number();
+        let stack = self.stack();
         if stack != self.thread {
             let before = self.thread;
             let left = self.open.iter_mut().filter(|open| open.from == Origin::Thread);
@@ -357,13 +300,13 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         if let Some(at) = self.open.iter().position(same) {
             // A thread that ended left it behind, and another one uses its stack; or its caller calls again, and
             // not the function itself in its place: a jump such as longjmp has left it.
-            let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number()
+            let is_over = self.open[at].left && self.open[at].stack != self.stack()
                 || self.next == return_address;
             if !is_over {
                 return;
             }
             let over = self.open.remove(at);
-            self.forget_return(return_address);
+            self.close(&over);
             self.abandon(&over);
         }
         let in_handler = machine.exception() != 0;
@@ -372,7 +315,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         // A thread may begin with it.
         let thread = Beginning::of((return_address.wrapping_sub(4), now));
         let Beginning { site, began, ticks, interrupts } = beginning.unwrap_or(thread);
-        let stack = self.calls.stack_number();
+        let stack = self.stack();
         let site = self.wrappers.outer_site(site, stack);
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(OpenCall {
@@ -394,7 +337,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
 
     /// Returns the scenarios whose span a thread's call that begins may have.
     fn rules(&mut self, machine: &Machine, node: Node, arguments: [u32; 4]) -> Vec<usize> {
-        let stack = self.calls.stack_number();
+        let stack = self.stack();
         let is_other = |open: &&OpenCall| open.from == Origin::Thread && open.stack != stack;
         let other = |open: &OpenCall| WaitingCall {
             symbol: self.calls.name(open.node),
@@ -409,7 +352,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     fn abandon(&mut self, call: &OpenCall) {
         let Some((switched, _)) = call.switched else {
             let name = self.calls.name(call.node);
-            *self.unreturned.entry(self.api.display_name(name).to_owned()).or_default() += 1;
+            *self.unreturned.entry(self.roles.api().display_name(name).to_owned()).or_default() +=
+                1;
             return;
         };
         self.compare(call, Outcome::Switched, switched, None);
@@ -438,7 +382,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             let mut sites: Vec<Site> = ended.sites.iter().map(site).collect();
             sites.sort_by_key(|site| (std::cmp::Reverse(site.calls), site.place.address));
             called.push(CalledFunction {
-                function: self.api.display_name(symbol).to_owned(),
+                function: self.roles.api().display_name(symbol).to_owned(),
                 symbol: symbol.to_owned(),
                 from: *from,
                 outcome: *outcome,
@@ -452,7 +396,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         let total = |called: &CalledFunction| called.cycles.map_or(0, |cycles| cycles.total);
         called.sort_by_key(|one| (std::cmp::Reverse(total(one)), one.function.clone()));
-        let (never, inlined) = (self.uncalled(&called, &open), self.inlined.calls(map));
+        let (never, inlined) =
+            (self.uncalled(&called, &open), self.inlined.calls(&self.roles, map));
         let (equal, ambiguous) = self.matcher.finish();
         KernelCost {
             never,
@@ -474,7 +419,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             .difference(&executed)
             .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol));
         let shown: BTreeSet<String> =
-            names.map(|name| self.api.display_name(&name).to_owned()).collect();
+            names.map(|name| self.roles.api().display_name(&name).to_owned()).collect();
         let known = |name: &String| {
             open.contains_key(name) || called.iter().any(|called| called.function == *name)
         };
@@ -484,7 +429,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     /// Returns the owner of the instruction that is about to execute.
     fn owner_at(&mut self, pc: u32, class: Class) -> Owner {
         if self.executed.insert(pc) {
-            self.inlined.classify(pc);
+            self.inlined.classify(&self.roles, pc);
         }
         match class.owner {
             Owner::Application | Owner::Interrupt if self.inlined.contains(pc) => Owner::Kernel,
@@ -503,12 +448,16 @@ impl Observer for CallRecorder<'_, '_> {
             self.end(machine, pc, sp, now);
         }
         if let Some(node) = self.calls.innermost() {
-            let stack = self.calls.stack_number();
+            if self.newest.is_none() && machine.exception() == 0 {
+                self.carry_on(node);
+            }
+            let stack = self.stack();
             let beginning = match self.newest {
                 Some(newest) => Some(Beginning::of(newest)),
                 None => self.held.remove(&stack),
             };
-            let class = self.class(node);
+            let Self { calls, roles, wrappers, .. } = self;
+            let class = self.classes.of(node, CallTree { calls, roles, wrappers });
             let owner = self.owner_at(pc, class);
             self.count(now, owner);
             self.inlined.set_owner_at((owner != class.owner).then_some(pc));
@@ -543,7 +492,7 @@ impl Observer for CallRecorder<'_, '_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         let function = machine.interrupted().pc;
         if let Some(newest) = self.newest.filter(|_| function != self.next) {
-            self.held.insert(self.calls.stack_number(), Beginning::of(newest));
+            self.held.insert(self.stack(), Beginning::of(newest));
         }
         for held in self.held.values_mut() {
             match exception {

@@ -31,6 +31,10 @@ const THIRD_PARTY_FOLDERS: [&str; 7] =
 const KERNELS: [&str; 8] =
     ["freertos", "zephyr", "threadx", "chibios", "rtx5", "rtos2", "nuttx", "riot"];
 
+/// Folders that hold a kernel beside its users' applications, as the kernels' own guides call them ("Getting
+/// Started Guide" of Zephyr, "Installing" of NuttX).
+const WORKSPACES: [&str; 2] = ["zephyrproject", "nuttxspace"];
+
 /// The number of components that two folders must share for the match to be significant:
 /// `/home/user/app`.
 const MIN_COMMON_DEPTH: usize = 3;
@@ -102,8 +106,9 @@ fn is_library(path: &[String]) -> bool {
 fn is_third_party(path: &[String]) -> bool {
     let folders = path.split_last().map_or(path, |(_, folders)| folders);
     folders.iter().map(|folder| folder.to_lowercase()).any(|folder| {
+        let is_kernels = || KERNELS.iter().any(|kernel| folder.starts_with(kernel));
         THIRD_PARTY_FOLDERS.contains(&folder.as_str())
-            || KERNELS.iter().any(|kernel| folder.starts_with(kernel))
+            || is_kernels() && !WORKSPACES.contains(&folder.as_str())
     })
 }
 
@@ -171,6 +176,9 @@ mod tests {
         let author = Author::default();
         let files = [
             ("/a/b.c", Owner::Author),
+            ("/home/a/nuttxspace/apps/blink/blink_main.c", Owner::Author),
+            ("/home/a/nuttxspace/nuttx/sched/init/nx_start.c", Owner::Library),
+            ("/home/a/zephyrproject/app/src/lamp.c", Owner::Author),
             ("C:\\work\\app\\main.c", Owner::Author),
             ("C:\\Users\\a\\.cargo\\registry\\src\\x\\lib.rs", Owner::Library),
             ("/rustc/1/library/core/src/ptr/mod.rs", Owner::Library),

@@ -1,11 +1,12 @@
 //! Tracks call stacks at every moment of a run.
 //!
 //! Stacks follow calls. A function has returned when the program is back after its call with the stack
-//! pointer as it was, which also covers tail calls and jumps out of several functions. A handler is a
-//! root of its own. The interrupted code has resumed when the program counter and the stack pointer
-//! again match its frame, so that each task keeps its call stack, whatever kernel switches them. Where
-//! the hardware does not show whose stack is in use, a task also begins when a function is jumped to on
-//! a stack on which it could not have been called: this is how kernels start their first one.
+//! pointer as it was, which also covers tail calls, jumps out of several functions, and calls that end by
+//! an exception. A handler is a root of its own. The interrupted code has resumed when the program counter
+//! and the stack pointer again match its frame, so that each task keeps its call stack, whatever kernel
+//! switches them. Where the hardware does not show whose stack is in use, a task also begins when a
+//! function is jumped to on a stack on which it could not have been called: this is how kernels start
+//! their first one.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -53,6 +54,14 @@ struct Stack {
     /// Counted from 0 in order of creation.
     number: u64,
     frames: Vec<Frame>,
+}
+
+impl Stack {
+    /// Returns the index of the call that returns to a place, above the outermost function.
+    fn call_to(&self, pc: u32, sp: u32) -> Option<usize> {
+        let back = |frame: &Frame| frame.return_address == pc && frame.sp == sp;
+        self.frames.iter().rposition(back).filter(|at| *at > 0)
+    }
 }
 
 /// The distance, in bytes, up to which a stack pointer still counts as the caller's when a function
@@ -210,13 +219,22 @@ impl<'a> Calls<'a> {
         node
     }
 
-    /// Returns the stack that was interrupted at a place, or a new one, as a task begins.
+    /// Returns the stack that was interrupted at a place; otherwise the one on which a call has been made that
+    /// returns there, as a call may end by an exception; or a new one, as a task begins.
     fn resume(&mut self, pc: u32, sp: u32) -> Stack {
         let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
-        match self.suspended.iter().rposition(fits) {
-            Some(at) => self.suspended.remove(at).stack,
-            None => self.new_stack(),
+        if let Some(at) = self.suspended.iter().rposition(fits) {
+            return self.suspended.remove(at).stack;
         }
+        let called = |suspended: &Suspended| suspended.stack.call_to(pc, sp);
+        let mut all = self.suspended.iter().enumerate().rev();
+        let found = all.find_map(|(at, one)| Some((at, called(one)?)));
+        if let Some((at, call)) = found {
+            let mut stack = self.suspended.remove(at).stack;
+            stack.frames.truncate(call);
+            return stack;
+        }
+        self.new_stack()
     }
 
     fn new_stack(&mut self) -> Stack {
@@ -253,8 +271,7 @@ impl<'a> Calls<'a> {
             self.call(node);
             stack.frames.push(Frame { node, return_address, sp });
         } else if pc != self.next {
-            let back = |frame: &Frame| frame.return_address == pc && frame.sp == sp;
-            if let Some(at) = stack.frames.iter().rposition(back).filter(|at| *at > 0) {
+            if let Some(at) = stack.call_to(pc, sp) {
                 stack.frames.truncate(at);
             }
         }

@@ -2,24 +2,10 @@
 
 use rtmark_calls::{KernelCost, Outcome, Shares};
 
-use crate::program::{Program, called};
+use crate::program::{called, compiled};
 
 const API: &str = "name = \"k\"\ncalls = [\"mk_*\"]\ninternal = [\"mki_*\"]\napplication = [\"mk_app*\"]\n\
                    strip = \"mk_impl_\"\n";
-
-fn compiled(text: &str) -> Program {
-    let prelude = r#"
-        #define NOPS(n) __asm__ volatile(".rept " #n "\n\tnop\n\t.endr")
-        #define INLINED static inline __attribute__((always_inline)) void
-        #define FUNCTION __attribute__((noipa)) void
-        static inline void finish(void)
-        {
-            register unsigned operation __asm__("r0") = 0x18, reason __asm__("r1") = 0x20026;
-            __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(reason) : "memory");
-        }
-    "#;
-    Program::compiled(&[prelude, text].concat())
-}
 
 /// Returns each inlined function, with the one that contains it, and its cycles.
 fn inlined(cost: &KernelCost) -> Vec<(&str, &str, u64)> {

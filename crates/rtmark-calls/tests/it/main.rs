@@ -4,6 +4,7 @@ mod cycles;
 mod handlers;
 mod inlined;
 mod names;
+mod namesakes;
 mod program;
 mod rules;
 mod threads;

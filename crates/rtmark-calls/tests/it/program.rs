@@ -105,6 +105,14 @@ impl Program {
         machine.cycles().0
     }
 
+    /// Returns the author's functions that are named like a kernel's.
+    pub fn namesakes(&self, api: &str) -> Vec<String> {
+        let api = Api::from_toml("k.toml", api).expect("a kernel's file");
+        let lines = self.lines();
+        let recorder = CallRecorder::new(&self.machine, &self.image, &api, lines.as_ref());
+        recorder.namesakes().map(str::to_owned).collect()
+    }
+
     /// Returns the number of functions that applications may call.
     pub fn entries(&self, api: &Api) -> usize {
         CallRecorder::new(&self.machine, &self.image, api, None).entries()
@@ -133,6 +141,21 @@ impl Program {
         assert_eq!(some.shares.cycles(), self.end(), "every cycle is somebody's");
         some
     }
+}
+
+/// Compiles a program of C whose functions may consist of NOPs.
+pub fn compiled(text: &str) -> Program {
+    let prelude = r#"
+        #define NOPS(n) __asm__ volatile(".rept " #n "\n\tnop\n\t.endr")
+        #define INLINED static inline __attribute__((always_inline)) void
+        #define FUNCTION __attribute__((noipa)) void
+        static inline void finish(void)
+        {
+            register unsigned operation __asm__("r0") = 0x18, reason __asm__("r1") = 0x20026;
+            __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(reason) : "memory");
+        }
+    "#;
+    Program::compiled(&[prelude, text].concat())
 }
 
 /// Returns the calls of a function with an outcome, by its shown name.

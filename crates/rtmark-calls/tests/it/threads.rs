@@ -181,6 +181,69 @@ fn a_call_left_by_the_runs_end_counts_if_it_switched() {
     assert!(cost.open.is_empty(), "{:?}", cost.open);
 }
 
+/// A kernel with privileges of its own is called by an exception that continues on another stack, and ends by one
+/// that returns to the caller: FreeRTOS' MPU ports are. All of it is one call.
+#[test]
+fn a_call_through_exceptions_to_another_stack_is_one() {
+    let program = with_threads(
+        "    .equ CALLER, 0x20000008
+        .equ CALLS_STACK, 0x20001400
+        function first
+            store CALLER, 0
+            movs r0, #5
+            bl mk_call
+            nop
+            finish
+        function second
+            b second
+        function mk_call
+            svc #0
+        function mk_call_body
+            subs r0, #1
+            bne mk_call_body
+            bx lr
+        function mki_leave
+            svc #1
+        function svcall
+            mrs r0, psp
+            ldr r1, =CALLER
+            ldr r2, [r1]
+            cmp r2, #0
+            bne 1f
+            @ Continues with mk_call_body, which returns to mki_leave.
+            str r0, [r1]
+            ldr r2, [r0]
+            ldr r1, =CALLS_STACK - 32
+            str r2, [r1]
+            ldr r2, =mki_leave
+            str r2, [r1, #20]
+            ldr r2, =mk_call_body
+            str r2, [r1, #24]
+            ldr r2, =1 << 24
+            str r2, [r1, #28]
+            msr psp, r1
+            bx lr
+            @ Returns to the caller.
+        1:  movs r3, #0
+            str r3, [r1]
+            ldr r3, [r2, #20]
+            subs r3, #1
+            str r3, [r2, #24]
+            msr psp, r2
+            bx lr",
+    );
+    let first = program.address("first");
+    let [began, ended] = [8, 12].map(|offset| program.begins(first + offset)[0]);
+    let api = ROLES.replace("\"mki_*\"", "\"mki_*\", \"mk_*_body\"");
+    let cost = program.cost(&[&api, "carries_out = [\"mk_*_body\"]\n"].concat());
+    let called_once = called(&cost, "mk_call", Outcome::Returned);
+    assert_eq!(counts(called_once), (1, 0));
+    assert_eq!(called_once.cycles, Some(summary(&[(began, ended)])));
+    assert_eq!(cost.called.len(), 1);
+    // All but BL is the kernel's.
+    assert_eq!(cost.shares.kernel, ended - began - 3);
+}
+
 #[test]
 fn a_call_during_which_only_the_kernels_own_thread_ran_returned() {
     let program = with_threads(

@@ -116,6 +116,22 @@ fn functions_cost_the_same_wherever_an_interrupt_comes() {
     }
 }
 
+/// The caller is still the one that it was.
+#[test]
+fn a_call_that_an_exception_ends_returns_to_its_caller() {
+    let program = Program::build("moved", CORTEX_M, &["moved.s"]);
+    let mut machine = program.on(&soc("generic-cortex-m0"));
+    machine.poke(program.address("caller"), &[0; 4]).expect("RAM");
+    machine.stop_before(program.address("stop"));
+    let report = profiled(&program, &mut machine, None);
+    let of = |name: &str| of(&report.functions, name);
+    assert_eq!([of("task")[0], of("task")[2], of("task")[3]], [3 + 4 + 1 + 4 + 6, 5, 1]);
+    assert_eq!((of("leaf"), of("carried")[3]), ([3, 3, 1, 1], 1));
+    let below = |name: &str| report.folded.iter().any(|line| line.starts_with(name));
+    assert!(below("reset;task;leaf 3"), "{:?}", report.folded);
+    assert!(!below("task"), "{:?}", report.folded);
+}
+
 /// Memories that wait make the run longer by what the core waits for them.
 #[test]
 fn a_span_is_split_among_all_that_it_was_spent_on() {

@@ -72,6 +72,9 @@ enum Format {
     Csv,
 }
 
+/// The largest number of the application's functions that a note names.
+const NAMESAKES: usize = 5;
+
 /// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 /// How many call sites of a function are shown, and how many stretches in which interrupts are held back.
@@ -214,6 +217,7 @@ impl Arguments {
         let message = session.describe(&ending);
         let (recorder, held) = observers;
         let entries = recorder.entries();
+        let namesakes = namesakes(api, &recorder);
         let paid = recorder.finish(&session.machine);
         if entries == 0 && paid.inlined.is_empty() {
             return Err(unknown(subject, std::slice::from_ref(api)));
@@ -235,6 +239,7 @@ impl Arguments {
                 .filter(|api| api.id.is_empty())
                 .map_or_else(Vec::new, |api| unmatched(api, image, lines.as_ref()))
                 .into_iter()
+                .chain(namesakes)
                 .chain(called_back(api, &paid))
                 .chain(session.stack_overflow())
                 .chain(self.choice.clock.notes(&clock).iter().map(ToString::to_string))
@@ -279,6 +284,22 @@ fn unmatched(api: &Api, image: &Image, lines: Option<&Lines<'_>>) -> Vec<String>
         format!("--api: `{pattern}` of `{key}` matches no function of the image{mangled}")
     };
     api.unmatched(image.symbols(), lines).into_iter().map(note).collect()
+}
+
+/// Describes the application's functions that are named like the kernel's.
+fn namesakes(api: &Api, recorder: &CallRecorder<'_, '_>) -> Option<String> {
+    let names: Vec<&str> = recorder.namesakes().collect();
+    let shown = names.iter().take(NAMESAKES).copied().collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(NAMESAKES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "named like {}'s, but in the application's source files, and so part of whatever calls them: {shown}{more}",
+            api.name
+        )
+    })
 }
 
 /// Describes the rows whose cycles are not all the kernel's.

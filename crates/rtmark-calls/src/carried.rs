@@ -1,0 +1,32 @@
+//! Calls that an exception has moved to a stack of the kernel's, as FreeRTOS' ports with an MPU do.
+
+use std::collections::HashMap;
+
+/// The calls that continue on another stack than their thread's.
+#[derive(Debug, Default)]
+pub struct CarriedCalls {
+    /// By the number of the stack on which it continues, that of the thread's.
+    threads: HashMap<u64, u64>,
+}
+
+impl CarriedCalls {
+    /// Returns the stack of the thread that runs on a stack.
+    pub fn thread_of(&self, stack: u64) -> u64 {
+        self.threads.get(&stack).copied().unwrap_or(stack)
+    }
+
+    /// Tells whether a thread's call continues on another stack.
+    pub fn is_carried(&self, thread: u64) -> bool {
+        self.threads.values().any(|carried| *carried == thread)
+    }
+
+    /// Continues a thread's call on another stack.
+    pub fn begin(&mut self, stack: u64, thread: u64) {
+        self.threads.insert(stack, thread);
+    }
+
+    /// Ends a thread's call.
+    pub fn end(&mut self, thread: Option<u64>) {
+        self.threads.retain(|_, carried| Some(*carried) != thread);
+    }
+}
