@@ -44,7 +44,7 @@ pub struct Classes {
     /// The roots of stacks that belong to the kernel's own exceptions.
     kernels_roots: [String; 2],
     /// By node.
-    classes: Vec<Class>,
+    of_nodes: Vec<Class>,
     /// The nodes of loops that are idle by now.
     idle_loops: BTreeSet<usize>,
 }
@@ -55,24 +55,24 @@ impl Classes {
         let root = |exception| format!("[{}]", machine.soc().core.exception_name(exception));
         Self {
             kernels_roots: [SVCALL, PENDSV].map(root),
-            classes: Vec::new(),
+            of_nodes: Vec::new(),
             idle_loops: BTreeSet::new(),
         }
     }
 
     /// Classifies a node by its callers and its name.
     pub fn of(&mut self, node: Node, tree: CallTree<'_, '_>) -> Class {
-        while self.classes.len() <= node.number() {
+        while self.of_nodes.len() <= node.number() {
             // Callers have lower numbers.
-            let next = tree.calls.nodes().nth(self.classes.len()).unwrap_or(node);
+            let next = tree.calls.nodes().nth(self.of_nodes.len()).unwrap_or(node);
             let class = self.classify(next, tree);
-            self.classes.push(class);
+            self.of_nodes.push(class);
             if self.begins_idle_loop(next, tree) {
                 // What its caller calls is idle from now on.
-                self.classes.clear();
+                self.of_nodes.clear();
             }
         }
-        self.classes[node.number()]
+        self.of_nodes[node.number()]
     }
 
     /// Returns whether a node is a function by which its caller turns out to be idle.
@@ -100,7 +100,7 @@ impl Classes {
             None if self.kernels_roots.iter().any(|its| its == root) => Owner::Kernel,
             None => own,
             Some(parent) => {
-                let owner = self.classes[parent.number()].owner;
+                let owner = self.of_nodes[parent.number()].owner;
                 let is_told = roles.of(name).is_some();
                 if owner == Owner::Kernel
                     && !is_told

@@ -270,10 +270,10 @@ impl<'a> Calls<'a> {
             let node = self.node(caller, function);
             self.call(node);
             stack.frames.push(Frame { node, return_address, sp });
-        } else if pc != self.next {
-            if let Some(at) = stack.call_to(pc, sp) {
-                stack.frames.truncate(at);
-            }
+        } else if pc != self.next
+            && let Some(at) = stack.call_to(pc, sp)
+        {
+            stack.frames.truncate(at);
         }
         match stack.frames.last_mut().map(|frame| frame.node) {
             Some(node) if self.function(node) == function => {}

@@ -217,7 +217,7 @@ impl Arguments {
         let message = session.describe(&ending);
         let (recorder, held) = observers;
         let entries = recorder.entries();
-        let namesakes = namesakes(api, &recorder);
+        let namesakes = namesakes(&api.name, &recorder.namesakes().collect::<Vec<_>>());
         let paid = recorder.finish(&session.machine);
         if entries == 0 && paid.inlined.is_empty() {
             return Err(unknown(subject, std::slice::from_ref(api)));
@@ -287,17 +287,13 @@ fn unmatched(api: &Api, image: &Image, lines: Option<&Lines<'_>>) -> Vec<String>
 }
 
 /// Describes the application's functions that are named like the kernel's.
-fn namesakes(api: &Api, recorder: &CallRecorder<'_, '_>) -> Option<String> {
-    let names: Vec<&str> = recorder.namesakes().collect();
-    let shown = names.iter().take(NAMESAKES).copied().collect::<Vec<_>>().join(", ");
-    let more = match names.len().saturating_sub(NAMESAKES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!names.is_empty()).then(|| {
+fn namesakes(kernel: &str, names: &[&str]) -> Option<String> {
+    let (shown, rest) = names.split_at(names.len().min(NAMESAKES));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    (!shown.is_empty()).then(|| {
         format!(
-            "named like {}'s, but in the application's source files, and so part of whatever calls them: {shown}{more}",
-            api.name
+            "named like {kernel}'s, but in the application's source files, and so part of whatever calls them: {}{more}",
+            shown.join(", ")
         )
     })
 }
@@ -499,6 +495,19 @@ fn csv(runs: &[CallRun]) -> Result<String, std::io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn namesakes_are_named_as_far_as_they_fit() {
+        let said = |names: &[&str]| {
+            let note = namesakes("RIOT", names)?;
+            note.rsplit_once(": ").map(|(_, names)| names.to_owned())
+        };
+        assert_eq!(said(&[]), None);
+        assert_eq!(said(&["a"]).as_deref(), Some("a"));
+        assert_eq!(said(&["a", "b", "c", "d", "e"]).as_deref(), Some("a, b, c, d, e"));
+        let seven = ["a", "b", "c", "d", "e", "f", "g"];
+        assert_eq!(said(&seven).as_deref(), Some("a, b, c, d, e and 2 more"));
+    }
 
     fn called(function: &str) -> CalledFunction {
         CalledFunction {
