@@ -30,3 +30,22 @@ impl CarriedCalls {
         self.threads.retain(|_, carried| Some(*carried) != thread);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_call_is_carried_until_it_ends() {
+        let mut calls = CarriedCalls::default();
+        calls.begin(7, 1);
+        calls.begin(9, 2);
+        assert_eq!([7, 9, 8].map(|stack| calls.thread_of(stack)), [1, 2, 8]);
+        assert!(calls.is_carried(1) && calls.is_carried(2) && !calls.is_carried(7));
+        calls.end(Some(1));
+        assert_eq!([7, 9].map(|stack| calls.thread_of(stack)), [7, 2]);
+        assert!(!calls.is_carried(1) && calls.is_carried(2));
+        calls.end(None);
+        assert!(calls.is_carried(2));
+    }
+}

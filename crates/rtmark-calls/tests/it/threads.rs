@@ -182,7 +182,7 @@ fn a_call_left_by_the_runs_end_counts_if_it_switched() {
 }
 
 /// A kernel with privileges of its own is called by an exception that continues on another stack, and ends by one
-/// that returns to the caller: FreeRTOS' MPU ports are. All of it is one call.
+/// that returns to the caller: FreeRTOS' MPU ports are. All of it is one call, and the next is another.
 #[test]
 fn a_call_through_exceptions_to_another_stack_is_one() {
     let program = with_threads(
@@ -191,6 +191,8 @@ fn a_call_through_exceptions_to_another_stack_is_one() {
         function first
             store CALLER, 0
             movs r0, #5
+            bl mk_call
+            nop
             bl mk_call
             nop
             finish
@@ -233,15 +235,19 @@ fn a_call_through_exceptions_to_another_stack_is_one() {
             bx lr",
     );
     let first = program.address("first");
-    let [began, ended] = [8, 12].map(|offset| program.begins(first + offset)[0]);
+    let spans =
+        [8, 14].map(|call| [call, call + 4].map(|offset| program.begins(first + offset)[0]).into());
     let api = ROLES.replace("\"mki_*\"", "\"mki_*\", \"mk_*_body\"");
     let cost = program.cost(&[&api, "carries_out = [\"mk_*_body\"]\n"].concat());
-    let called_once = called(&cost, "mk_call", Outcome::Returned);
-    assert_eq!(counts(called_once), (1, 0));
-    assert_eq!(called_once.cycles, Some(summary(&[(began, ended)])));
+    let carried = called(&cost, "mk_call", Outcome::Returned);
+    assert_eq!(counts(carried), (2, 0));
+    assert_eq!(carried.cycles, Some(summary(&spans)));
     assert_eq!(cost.called.len(), 1);
     // All but BL is the kernel's.
-    assert_eq!(cost.shares.kernel, ended - began - 3);
+    assert_eq!(
+        cost.shares.kernel,
+        spans.iter().map(|(began, ended)| ended - began - 3).sum::<u64>()
+    );
 }
 
 #[test]

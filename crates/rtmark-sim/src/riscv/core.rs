@@ -9,7 +9,7 @@ use super::inputs::Inputs;
 use super::isa::op::{CsrWrite, Width};
 use super::isa::{Instruction, MicroOp, Op, Sequence, decode, micro_op};
 use super::rules::Rules;
-use super::system::System;
+use super::system::{CachedFetches, System};
 use super::timing::cycle::{CycleOutcome, Event};
 use super::timing::{CycleInputs, Flow, Memo, PassageResult, Pipeline};
 use super::trial::Trial;
@@ -215,9 +215,10 @@ impl Core {
     /// Returns how a whole instruction will pass, if that is memoized and nothing else can happen
     /// before it ends, no later than `until`.
     fn recall_next(&mut self, until: u64) -> Option<(Current, PassageResult)> {
-        if !self.is_at_boundary() || self.cycle >= self.lines_stable_until {
+        if !self.is_at_boundary() || self.system.is_transferring(self.cycle) {
             return None;
         }
+        self.sample_interrupt_lines();
         let csr = &self.hart.csr;
         if csr.takes_interrupts() && csr.wanted(&self.lines).is_some() {
             return None;
@@ -237,12 +238,15 @@ impl Core {
         self.system.now = self.cycle;
         let current = self.fetch();
         let demand = &current.prepared.demand;
-        if current.prepared.exception.is_some() || !self.system.is_steady(demand) {
+        if current.prepared.exception.is_some() {
             return None;
         }
-        let passed = self.memo.passage(number, demand, &mut self.system);
+        let passed = self.memo.passage(number, demand, &mut CachedFetches::new(&mut self.system));
         self.system.cover(demand.pc);
         let result = passed?;
+        if !self.memo.lines(result.fetched).all().iter().all(|line| self.system.holds(*line)) {
+            return None;
+        }
         let end = self.cycle + u64::from(result.cycles);
         (end <= until.min(self.lines_stable_until)).then_some((current, result))
     }
@@ -266,6 +270,9 @@ impl Core {
             && current.op.place == Sequence::Whole
         {
             self.graph.note(&current.whole, &current.prepared.demand, from, result);
+        }
+        for line in self.memo.lines(result.fetched).all() {
+            self.system.used(*line);
         }
         self.cycle = end - 1;
         let counts = self.hart.csr.counts_retired();

@@ -9,11 +9,14 @@ impl Core {
     /// Executes instructions whose nodes are known, none of which ends after cycle `until`.
     pub fn run_graph(&mut self, until: u64) {
         self.graph.begin();
+        if self.is_at_boundary() {
+            self.sample_interrupt_lines();
+        }
         let horizon = until.min(self.lines_stable_until);
         let Some(mut progress) = self.enter() else { return };
         let node_key = loop {
-            let Self { hart, system, graph, .. } = self;
-            let halt = graph.run(&mut progress, horizon, (hart, system));
+            let Self { hart, system, graph, memo, .. } = self;
+            let halt = graph.run(&mut progress, horizon, (hart, system), memo);
             if let GraphExit::Open(way) = halt {
                 match self.graph.link(progress.node, way) {
                     Ok(next) => progress.node = next,
@@ -43,6 +46,9 @@ impl Core {
         let number =
             self.number.filter(|_| self.is_at_boundary() && self.trial == Trial::Inactive)?;
         let csr = &self.hart.csr;
+        if self.system.is_transferring(self.cycle) {
+            return None;
+        }
         let interrupted = csr.takes_interrupts() && csr.wanted(&self.lines).is_some();
         let code_is_old = self.system.bus.code_writes.dirty || self.memo.is_full();
         let has_event = self.inputs.has_risen();

@@ -32,6 +32,8 @@ mod rules;
 mod semihosting;
 mod state;
 mod system;
+#[cfg(test)]
+mod tests;
 mod timing;
 mod trial;
 

@@ -1,7 +1,7 @@
 //! Everything outside the core: memories, the core-local timer, peripherals.
 
 use super::isa::op::Width;
-use super::timing::{Demand, Flow, Memory};
+use super::timing::{CachedLine, FetchedLines, Memory};
 use crate::devices::{
     AttachedDevice, Console, DeviceContext, Devices, Direction, Effects, Env, MachineTimer,
 };
@@ -34,8 +34,9 @@ pub struct System {
     touched: bool,
     /// The caches of memories that have one, which devices may control.
     edges: LineMemories,
-    /// Whether each memory has a cache, in the order of the soc file.
+    /// Whether each memory has a cache, in the order of the soc file, and the bytes of its lines.
     cached: Vec<bool>,
+    line_bytes: Vec<u32>,
     /// The cycle until which a cached memory is busy with a transfer.
     busy_until: u64,
     /// The current cycle.
@@ -60,6 +61,7 @@ impl System {
             touched: false,
             edges: LineMemories::new(edges.collect()),
             cached: soc.memories.iter().map(|memory| memory.timing.cache_lines > 0).collect(),
+            line_bytes: soc.memories.iter().map(|memory| memory.timing.line_bytes.into()).collect(),
             busy_until: 0,
             now: 0,
             ports: PortWaits::default(),
@@ -131,18 +133,36 @@ impl System {
         }
     }
 
-    /// Returns whether fetches around an instruction have constant wait states, so that its passage
-    /// can be memoized.
-    pub fn is_steady(&self, demand: &Demand) -> bool {
-        if self.cached.iter().all(|cached| !cached) {
-            return true;
+    /// Returns the line of a cached memory at an address.
+    fn cached_line(&self, address: u32) -> Option<CachedLine> {
+        let Place { memory, offset } = self.cached_place(address)?;
+        Some(CachedLine { memory: memory as u8, offset: offset & !(self.line_bytes[memory] - 1) })
+    }
+
+    /// Returns whether a cache holds a line, so that fetching from it does not wait.
+    pub fn holds(&self, line: CachedLine) -> bool {
+        self.edges[line.memory.into()].read_wait(line.offset) == 0
+    }
+
+    /// Records the use of a line that a cache holds.
+    pub fn used(&mut self, line: CachedLine) {
+        self.edges[line.memory.into()].read(line.offset);
+    }
+
+    /// Uses a line if a cache holds it. Returns whether that is so.
+    #[inline(always)]
+    pub fn use_held(&mut self, line: CachedLine) -> bool {
+        let memory = &mut self.edges[line.memory.into()];
+        let holds = memory.read_wait(line.offset) == 0;
+        if holds {
+            memory.read(line.offset);
         }
-        let target = match demand.flow {
-            Flow::Jump(target) | Flow::Branch { target, .. } => target,
-            Flow::Next | Flow::Refetch | Flow::Drain => demand.pc,
-        };
-        let fetched = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
-        fetched.into_iter().all(|address| self.cached_place(address).is_none())
+        holds
+    }
+
+    /// Returns whether a transfer from a cached memory makes one that begins in this cycle wait.
+    pub const fn is_transferring(&self, cycle: u64) -> bool {
+        self.busy_until > cycle + 1
     }
 
     /// Watches for stores to known code at an address, including what is fetched ahead and stores
@@ -328,5 +348,36 @@ impl Memory for System {
         self.bus.peek(address, &mut bytes);
         let [a, b, c, d] = bytes;
         [u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])]
+    }
+}
+
+/// The system, as far as its caches hold whatever is fetched: determines what happens then, and remembers the lines.
+pub struct CachedFetches<'s> {
+    system: &'s mut System,
+    lines: Option<FetchedLines>,
+}
+
+impl<'s> CachedFetches<'s> {
+    pub fn new(system: &'s mut System) -> Self {
+        Self { system, lines: Some(FetchedLines::default()) }
+    }
+}
+
+impl Memory for CachedFetches<'_> {
+    fn fetch_waits(&mut self, address: u32) -> u8 {
+        let Some(line) = self.system.cached_line(address) else {
+            return self.system.fetch_waits(address);
+        };
+        let had_room = self.lines.as_mut().is_some_and(|lines| lines.add(line));
+        self.lines = self.lines.filter(|_| had_room);
+        self.system.ports.instruction
+    }
+
+    fn halfwords(&self, address: u32) -> [u16; 2] {
+        self.system.halfwords(address)
+    }
+
+    fn granted(&self) -> Option<FetchedLines> {
+        self.lines
     }
 }

@@ -9,6 +9,7 @@ use super::super::isa::Op;
 use super::operation::{Draft, Operation};
 use super::steps::{Operands, Point};
 use super::{EDGES, Edge, Graph, LEAVE, Node};
+use crate::riscv::timing::{CachedLine, Memo};
 use crate::superblock::{ENOUGH, FORKS, LONGEST, MAX_CALL_DEPTH, Start, is_likely};
 
 impl Point {
@@ -29,16 +30,19 @@ impl Point {
 }
 
 /// A block under construction.
-struct BlockBuilder {
+struct BlockBuilder<'m> {
     at: Point,
     steps: Vec<(Draft, Point)>,
     /// Return addresses of the calls in the block that have not returned.
     links: Vec<u32>,
     /// The wait states of loads and stores in the main RAM.
     waits: u8,
+    memo: &'m Memo,
+    /// The line of a cache that was used last.
+    line: Option<CachedLine>,
 }
 
-impl BlockBuilder {
+impl BlockBuilder<'_> {
     /// Returns the index of the edge along which the block continues. At most `FORKS` instructions from
     /// its beginning, that is the one taken most often; from there on, only one that is likely.
     fn choose(&self, node: &Node) -> Option<usize> {
@@ -59,9 +63,50 @@ impl BlockBuilder {
         self.steps.push((draft, self.at));
     }
 
-    /// Appends the steps of a node that continues along an edge. Returns `false` if a block cannot
-    /// hold the node.
+    /// Appends the steps of a node that continues along an edge, and of what that fetches. Returns `false` if
+    /// a block cannot hold the node.
     fn append(&mut self, node: &Node, edge: &Edge) -> bool {
+        let lines = self.memo.lines(edge.fetched);
+        // A line stays until another one takes its place, for which the core would have to wait.
+        let is_used = lines.all().first().is_some_and(|line| self.line == Some(*line));
+        let lines = lines.all().get(usize::from(is_used)..).unwrap_or_default();
+        if lines.is_empty() {
+            return self.append_effect(node, edge);
+        }
+        let before = (self.steps.len(), self.links.len());
+        let push = |builder: &mut Self, operation| {
+            lines.iter().for_each(|line| builder.push(Draft::line(operation, *line)));
+        };
+        let is_held = match node.it.op {
+            // Once its outcome is the edge's, nothing else depends on it.
+            Op::Branch(_) => {
+                let is_held = self.append_effect(node, edge);
+                push(self, Operation::Fetch);
+                is_held
+            }
+            // Its outcome may be another one, or it has an effect when its outcome is known.
+            Op::Load(_) | Op::Store(_) | Op::Divide(_) | Op::JumpRegister => {
+                push(self, Operation::Find);
+                let is_held = self.append_effect(node, edge);
+                push(self, Operation::Fetch);
+                is_held
+            }
+            _ => {
+                push(self, Operation::Fetch);
+                self.append_effect(node, edge)
+            }
+        };
+        if is_held {
+            self.line = lines.last().copied();
+        } else {
+            self.steps.truncate(before.0);
+            self.links.truncate(before.1);
+        }
+        is_held
+    }
+
+    /// Appends the steps of a node that continues along an edge, without what it fetches.
+    fn append_effect(&mut self, node: &Node, edge: &Edge) -> bool {
         let it = &node.it;
         let (value, link) = (it.imm as u32, node.pc.wrapping_add(it.size.into()));
         let draft = match it.op {
@@ -176,9 +221,10 @@ impl Graph {
     /// Forms the block that begins at a node. `waits` are the wait states of loads and stores in the main
     /// RAM.
     #[inline(never)]
-    pub fn form(&mut self, start: u32, waits: u8) {
-        let at = Point::of(start);
-        let mut builder = BlockBuilder { at, steps: Vec::new(), links: Vec::new(), waits };
+    pub fn form(&mut self, start: u32, waits: u8, memo: &Memo) {
+        let (at, line) = (Point::of(start), None);
+        let mut builder =
+            BlockBuilder { at, steps: Vec::new(), links: Vec::new(), waits, memo, line };
         let most = self.follow(&mut builder, start);
         let Some(begun) = self.starts.get_mut(start as usize) else { return };
         if builder.steps.is_empty() {
@@ -193,7 +239,7 @@ impl Graph {
     }
 
     /// Appends node after node. Returns the most cycles that they may need.
-    fn follow(&self, builder: &mut BlockBuilder, start: u32) -> u32 {
+    fn follow(&self, builder: &mut BlockBuilder<'_>, start: u32) -> u32 {
         let mut most = 0;
         loop {
             let here = builder.at;

@@ -16,7 +16,7 @@ mod steps;
 use super::hart::Hart;
 use super::isa::{Instruction, Op};
 use super::system::System;
-use super::timing::{Demand, PassageResult, memo};
+use super::timing::{Demand, Memo, PassageResult, memo};
 use crate::state::Landmarks;
 use crate::superblock::{Blocks, Start};
 use crate::timing::memo::map::Map;
@@ -44,13 +44,16 @@ pub struct Edge {
     pub next: u32,
     /// The number of the pipeline state there.
     to: u32,
+    /// The number of the list of lines that it fetches from: see [`memo::Memo::lines`].
+    pub fetched: u32,
     /// The wait states of its access, over all data phases.
     pub waits: u16,
     /// The cycles that it takes; 0 if there is no edge.
     pub cycles: u8,
 }
 
-const NOWHERE: Edge = Edge { key: 0, next: NONE, to: 0, waits: 0, cycles: 0 };
+const NOWHERE: Edge =
+    Edge { key: 0, next: NONE, to: 0, fetched: memo::NO_LINES, waits: 0, cycles: 0 };
 
 /// An instruction in a numbered pipeline state. The fields that every execution reads come first.
 #[derive(Clone, Debug)]
@@ -64,8 +67,8 @@ pub struct Node {
     pub most: u8,
     /// The edge that was replaced last.
     oldest: u8,
-    /// Whether none of its edges is likely enough for a block to continue along it.
-    forks: bool,
+    /// Whether any of its edges fetches from a cache.
+    fetches: bool,
     /// The number of times each edge has been taken outside of blocks, saturating.
     pub hits: [u16; EDGES],
     pub edges: [Edge; EDGES],
@@ -89,6 +92,13 @@ impl Node {
     fn way(&self, key: u32) -> usize {
         let has = |edge: &Edge| edge.key == key && edge.cycles != 0;
         self.edges.iter().position(has).unwrap_or(LEAVE)
+    }
+
+    /// Returns whether caches hold whatever any of its edges fetches.
+    fn finds_lines(&self, system: &System, memo: &Memo) -> bool {
+        let known = self.edges.iter().filter(|edge| edge.cycles != 0);
+        let mut lists = known.map(|edge| memo.lines(edge.fetched));
+        lists.all(|lines| lines.all().iter().all(|line| system.holds(*line)))
     }
 
     /// Returns the index of a branch's edge, or [`LEAVE`]: 0 if not taken, 1 if taken.
@@ -123,6 +133,7 @@ impl Node {
         };
         self.edges[at] = edge;
         self.most = self.most.max(edge.cycles);
+        self.fetches |= edge.fetched != memo::NO_LINES;
     }
 }
 
@@ -223,8 +234,8 @@ impl Graph {
         if at as usize == self.nodes.len() {
             let (it, pc, number) = (*it, node_key.pc, node_key.number);
             let edges = [NOWHERE; EDGES];
-            let (forks, hits) = (false, [0; EDGES]);
-            self.nodes.push(Node { run, it, pc, number, most: 0, oldest: 0, forks, hits, edges });
+            let (fetches, hits) = (false, [0; EDGES]);
+            self.nodes.push(Node { run, it, pc, number, most: 0, oldest: 0, fetches, hits, edges });
             self.starts.push(Start::NEW);
         }
         let Some(node) = self.nodes.get_mut(at as usize) else { return };
@@ -232,7 +243,8 @@ impl Graph {
             return;
         }
         let waits = demand.access.all_waits();
-        let edge = Edge { key, next: NONE, to: result.to, waits, cycles: result.cycles };
+        let PassageResult { to, fetched, cycles } = result;
+        let edge = Edge { key, next: NONE, to, fetched, waits, cycles };
         node.add_edge(edge);
         if it.op == Op::JumpRegister {
             self.jumps.insert((at, key), edge);

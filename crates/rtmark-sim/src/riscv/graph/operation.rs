@@ -4,6 +4,7 @@ use super::perform::by_alu;
 use super::steps::{self, GraphCode, Operands};
 use crate::riscv::isa::Instruction;
 use crate::riscv::isa::op::{Alu, Condition, Divide, Second, Width};
+use crate::riscv::timing::CachedLine;
 use crate::superblock::{LastOperand, NEITHER, StepFn, by_last, last_operand, threaded};
 
 /// What a step does.
@@ -11,6 +12,10 @@ use crate::superblock::{LastOperand, NEITHER, StepFn, by_last, last_operand, thr
 pub enum Operation {
     /// Ends the block.
     End,
+    /// Continues only if a cache holds a line.
+    Find,
+    /// Likewise, and uses the line.
+    Fetch,
     Constant,
     Alu(Alu, Second),
     Divide(Divide),
@@ -47,6 +52,12 @@ impl Draft {
     pub const fn constant(register: u8, value: u32) -> Self {
         let operands = Operands { a: register, b: 0, c: 0, waits: 0, value };
         Self { operation: Operation::Constant, operands }
+    }
+
+    /// Returns a step about a line of a cache.
+    pub const fn line(operation: Operation, line: CachedLine) -> Self {
+        let operands = Operands { a: line.memory, b: 0, c: 0, waits: 0, value: line.offset };
+        Self { operation, operands }
     }
 
     pub const END: Self = Self { operation: Operation::End, ..Self::constant(0, 0) };
@@ -146,6 +157,8 @@ impl Operation {
     fn function(self, last: LastOperand) -> StepFn<GraphCode> {
         match self {
             Self::End => threaded!(steps::end),
+            Self::Find => threaded!(steps::find),
+            Self::Fetch => threaded!(steps::fetch),
             Self::Constant => threaded!(steps::constant),
             Self::Alu(alu, Second::Immediate) => by_last!(last, LAST => by_alu!(
                 alu,

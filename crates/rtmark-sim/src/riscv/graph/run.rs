@@ -4,6 +4,8 @@ use super::steps::{GraphCode, Point};
 use super::{Graph, NONE};
 use crate::riscv::hart::Hart;
 use crate::riscv::system::System;
+use crate::riscv::timing::Memo;
+use crate::riscv::timing::memo::NO_LINES;
 use crate::superblock::{BlockExit, END, LEAVE, Runner, StepFn, Superblock, ThreadedStep, Way};
 
 /// The progress of a run along the graph.
@@ -86,6 +88,7 @@ impl Graph {
         progress: &mut GraphProgress,
         horizon: u64,
         (hart, system): (&mut Hart, &mut System),
+        memo: &Memo,
     ) -> GraphExit {
         let mut open = None;
         loop {
@@ -105,7 +108,7 @@ impl Graph {
                     self.forget_blocks();
                     open = None;
                 }
-                self.form(at, system.ports.data);
+                self.form(at, system.ports.data, memo);
                 continue;
             } else {
                 open = None;
@@ -115,8 +118,16 @@ impl Graph {
             if progress.cycle + u64::from(node.most) > horizon {
                 return GraphExit::Time;
             }
+            if node.fetches && !node.finds_lines(system, memo) {
+                return GraphExit::Node;
+            }
             let way = (node.run)(hart, system, node);
             let Some(edge) = node.edges.get(way) else { return GraphExit::Node };
+            if edge.fetched != NO_LINES {
+                memo.lines(edge.fetched).all().iter().for_each(|line| system.used(*line));
+                // The way to the next block would have to find the lines.
+                open = None;
+            }
             progress.cycle += u64::from(edge.cycles);
             progress.waited += u64::from(edge.waits);
             progress.count += 1;

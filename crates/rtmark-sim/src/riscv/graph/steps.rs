@@ -10,6 +10,7 @@ use super::super::exec::{self, alu as results};
 use super::super::hart::Hart;
 use super::super::isa::op::{Alu, Condition, Divide, Width};
 use super::super::system::System;
+use super::super::timing::CachedLine;
 use super::perform;
 use crate::superblock::{END, FIRST, LEAVE, LastOperand, SECOND, StepResult, Threaded};
 
@@ -71,6 +72,26 @@ impl Operands {
         hart.set_any(self.a, value);
         *last = value;
     }
+}
+
+impl Operands {
+    /// Returns the line of a cache that they are about.
+    #[inline(always)]
+    const fn line(self) -> CachedLine {
+        CachedLine { memory: self.a, offset: self.value }
+    }
+}
+
+/// Continues only if a cache holds a line.
+#[inline(always)]
+pub fn find(step: &Operands, _: &mut Hart, system: &mut System, _: &mut u32) -> StepResult {
+    if system.holds(step.line()) { Ok(()) } else { Err(LEAVE) }
+}
+
+/// Continues only if a cache holds a line, which is used.
+#[inline(always)]
+pub fn fetch(step: &Operands, _: &mut Hart, system: &mut System, _: &mut u32) -> StepResult {
+    if system.use_held(step.line()) { Ok(()) } else { Err(LEAVE) }
 }
 
 /// Executes an operation on two registers.

@@ -2,12 +2,12 @@
 //!
 //! An instruction's passage depends only on the pipeline's state and its [`Demand`], unless a trap
 //! occurs. States are therefore numbered, and for each instruction the memo keeps from which state
-//! it led to which, and in how many cycles. This changes no figure: it stores what
-//! [`Pipeline::pass`] has returned.
+//! it led to which, in how many cycles, and from which lines of caches it fetched. This changes no
+//! figure: it stores what [`Pipeline::advance`] has returned.
 
 use super::cycle::{CycleInputs, Event, Sleep, SleepDepth};
 use super::demand::{Access, BusResponse, Demand, ExceptionOutcome, Flow};
-use super::{Memory, Pipeline};
+use super::{FetchedLines, Memory, Pipeline};
 use crate::timing::memo::map::Map;
 
 /// The number of slots for instructions: a power of two.
@@ -16,6 +16,8 @@ const PLACES: usize = 2048;
 const WAYS: usize = 4;
 /// The most states kept; one more, and everything is forgotten.
 const MAX_STATES: usize = 1 << 16;
+/// The most lists of lines kept, likewise.
+const MAX_LISTS: usize = 1 << 18;
 /// Longer passages are not kept, in cycles.
 const MAX_CYCLES: u8 = 200;
 
@@ -27,6 +29,8 @@ struct Passage {
     variant: u32,
     from: u32,
     to: u32,
+    /// The number of the list of lines that it fetches from.
+    fetched: u32,
     /// The cycles; 0 if the entry is empty.
     cycles: u8,
 }
@@ -36,9 +40,14 @@ struct Passage {
 pub struct PassageResult {
     /// The number of the state after the instruction.
     pub to: u32,
+    /// The number of the list of lines that caches must hold for it: see [`Memo::lines`].
+    pub fetched: u32,
     /// Cycles up to the one in which the instruction leaves stage X, inclusive.
     pub cycles: u8,
 }
+
+/// The number of the list without lines.
+pub const NO_LINES: u32 = 0;
 
 /// The memoized passages.
 #[derive(Clone, Debug)]
@@ -46,6 +55,9 @@ pub struct Memo {
     states: Vec<Pipeline>,
     numbers: Map<Pipeline, u32>,
     passages: Vec<[Passage; WAYS]>,
+    /// The lists of lines that passages fetch from. The first one is empty.
+    fetched: Vec<FetchedLines>,
+    fetched_numbers: Map<FetchedLines, u32>,
 }
 
 impl Default for Memo {
@@ -54,6 +66,8 @@ impl Default for Memo {
             states: Vec::new(),
             numbers: Map::default(),
             passages: vec![[Passage::default(); WAYS]; PLACES],
+            fetched: vec![FetchedLines::default()],
+            fetched_numbers: Map::from_iter([(FetchedLines::default(), NO_LINES)]),
         }
     }
 }
@@ -89,7 +103,13 @@ pub fn variant(x: &Demand) -> Option<u32> {
 impl Memo {
     /// Returns a placeholder that is never queried, for while the memo is lent.
     pub fn placeholder() -> Self {
-        Self { states: Vec::new(), numbers: Map::default(), passages: Vec::new() }
+        Self {
+            states: Vec::new(),
+            numbers: Map::default(),
+            passages: Vec::new(),
+            fetched: Vec::new(),
+            fetched_numbers: Map::default(),
+        }
     }
 
     /// Forgets everything, after a change of memory.
@@ -115,13 +135,28 @@ impl Memo {
         number
     }
 
-    /// Returns whether there are too many states to keep.
+    /// Returns whether there is too much to keep.
     pub const fn is_full(&self) -> bool {
-        self.states.len() >= MAX_STATES
+        self.states.len() >= MAX_STATES || self.fetched.len() >= MAX_LISTS
+    }
+
+    /// Returns a list of lines by its number.
+    pub fn lines(&self, fetched: u32) -> FetchedLines {
+        self.fetched.get(fetched as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the number of a list of lines.
+    fn list_number(&mut self, lines: FetchedLines) -> u32 {
+        let next = self.fetched.len() as u32;
+        let number = *self.fetched_numbers.entry(lines).or_insert(next);
+        if number == next {
+            self.fetched.push(lines);
+        }
+        number
     }
 
     /// Returns the passage of an instruction from a state without a trap, or `None` if it cannot be
-    /// kept.
+    /// kept. It is what happens if the caches of `memory` hold the lines that it states.
     pub fn passage(
         &mut self,
         from: u32,
@@ -134,7 +169,8 @@ impl Memo {
             (known.pc, known.variant, known.from) == (x.pc, variant, from) && known.cycles != 0
         };
         if let Some(known) = self.passages[place].iter().find(same) {
-            return Some(PassageResult { to: known.to, cycles: known.cycles });
+            let Passage { to, fetched, cycles, .. } = *known;
+            return Some(PassageResult { to, fetched, cycles });
         }
         let mut state = *self.state(from)?;
         let quiet = CycleInputs {
@@ -150,9 +186,9 @@ impl Memo {
                 Event::Leaves => Some(Some(cycle)),
                 _ => Some(None),
             })??;
-        let to = self.number(&state);
+        let (to, fetched) = (self.number(&state), self.list_number(memory.granted()?));
         self.passages[place].rotate_right(1);
-        self.passages[place][0] = Passage { pc: x.pc, variant, from, to, cycles };
-        Some(PassageResult { to, cycles })
+        self.passages[place][0] = Passage { pc: x.pc, variant, from, to, fetched, cycles };
+        Some(PassageResult { to, fetched, cycles })
     }
 }

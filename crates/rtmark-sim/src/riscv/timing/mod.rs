@@ -7,6 +7,7 @@
 
 pub mod cycle;
 pub mod demand;
+mod fetched;
 mod hazard3;
 mod ibex;
 pub mod memo;
@@ -15,6 +16,7 @@ pub mod port;
 
 pub use cycle::{CycleInputs, Sleep, SleepDepth};
 pub use demand::{Access, Demand, Flow};
+pub use fetched::{CachedLine, FetchedLines};
 pub use memo::{Memo, PassageResult};
 pub use pipeline::Pipeline;
 use port::Port;
@@ -26,4 +28,9 @@ pub trait Memory {
     fn fetch_waits(&mut self, address: u32) -> u8;
     /// Returns the two halfwords of the word at an address.
     fn halfwords(&self, address: u32) -> [u16; 2];
+    /// Returns the lines of caches that were fetched from, as far as they were taken for granted; `None` if they are too
+    /// many.
+    fn granted(&self) -> Option<FetchedLines> {
+        Some(FetchedLines::default())
+    }
 }

@@ -299,11 +299,18 @@ impl ManyLines {
 pub struct SetCache {
     lines: Vec<u32>,
     ways: usize,
+    sets: u32,
 }
 
 impl SetCache {
     pub fn new(lines: u16, ways: u16) -> Self {
-        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into() }
+        let sets = lines / ways;
+        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into(), sets: sets.into() }
+    }
+
+    /// Returns the index of the first line of the set that a line belongs to.
+    const fn first(&self, line: u32) -> usize {
+        (line % self.sets) as usize * self.ways
     }
 
     pub fn clear(&mut self) {
@@ -312,16 +319,17 @@ impl SetCache {
 
     /// Returns whether the line is cached.
     pub fn contains(&self, line: u32) -> bool {
-        let sets = self.lines.len() / self.ways;
-        let first = line as usize % sets * self.ways;
+        let first = self.first(line);
         self.lines[first..first + self.ways].contains(&line)
     }
 
     /// Returns whether the line was cached, and makes it the most recently used one of its set.
     pub fn find_or_keep(&mut self, line: u32) -> bool {
-        let sets = self.lines.len() / self.ways;
-        let first = line as usize % sets * self.ways;
+        let first = self.first(line);
         let set = &mut self.lines[first..first + self.ways];
+        if set[0] == line {
+            return true;
+        }
         let found = set.iter().position(|held| *held == line);
         let free = || set.iter().position(|held| *held == NO_LINE);
         let place = found.or_else(free).unwrap_or(self.ways - 1);
