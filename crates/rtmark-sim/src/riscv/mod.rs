@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `rules` | the differences between the cores: a table for each | how they are used |
 //! | `isa` | encodings, one line each; operations; decoding; Zcmp's steps; assembly language | time |
-//! | `timing` | a folder for each core's pipeline; `cycle` and `demand`, its interface; `memo`; `port` | the effect of instructions |
+//! | `timing` | a folder for each core's pipeline; `cycle` and `demand`, its interface; `memo`; `fetched`, the lines of caches that it needs; `port` | the effect of instructions |
 //! | `csr` | privilege, traps, counters; the interrupt controller; protection | memory |
 //! | `hart`, `system`, `inputs`, `decoded` | registers; the system behind the ports; interrupt inputs; decoded instructions | the pipeline |
 //! | `exec` | what each operation is about to do, and its effects | cycles, except those passed to it |

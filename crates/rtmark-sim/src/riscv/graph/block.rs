@@ -75,7 +75,9 @@ impl BlockBuilder<'_> {
         }
         let before = (self.steps.len(), self.links.len());
         let push = |builder: &mut Self, operation| {
-            lines.iter().for_each(|line| builder.push(Draft::line(operation, *line)));
+            for line in lines {
+                builder.push(Draft::line(operation, *line));
+            }
         };
         let is_held = match node.it.op {
             // Once its outcome is the edge's, nothing else depends on it.

@@ -4,7 +4,8 @@
 //! executes. Each of its edges leads to the next node, depends on the instruction's outcome, and
 //! takes the cycles that the pipeline model once determined. A node's function has the same effect
 //! as `exec`, but acts only if the edge is known and the memory is certain to respond with the
-//! edge's wait states. Otherwise it does nothing, and the instruction is executed on the slow path.
+//! edge's wait states. Otherwise it does nothing, and the instruction is executed on the slow path;
+//! so it is where a cache does not hold a line that one of the node's edges fetches from.
 //! Frequently executed nodes are joined into blocks (see [`block`]).
 
 mod block;

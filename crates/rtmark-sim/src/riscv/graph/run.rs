@@ -124,7 +124,9 @@ impl Graph {
             let way = (node.run)(hart, system, node);
             let Some(edge) = node.edges.get(way) else { return GraphExit::Node };
             if edge.fetched != NO_LINES {
-                memo.lines(edge.fetched).all().iter().for_each(|line| system.used(*line));
+                for line in memo.lines(edge.fetched).all() {
+                    system.used(*line);
+                }
                 // The way to the next block would have to find the lines.
                 open = None;
             }
