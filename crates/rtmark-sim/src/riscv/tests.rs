@@ -56,7 +56,7 @@ fn emit(code: &mut Vec<u8>, word: u32) {
 /// Appends a function: arithmetic, divisions, loads from RAM and code, stores, branches that skip a few
 /// instructions, short loops.
 fn function(code: &mut Vec<u8>, dice: &mut Dice) {
-    for _ in 0..12 + dice.below(20) {
+    for _ in 0..4 + dice.below(20) {
         let [rd, rs1, rs2] = [(); 3].map(|()| 10 + dice.below(6));
         match dice.below(12) {
             0 => emit(code, i_type(4 * dice.below(64) as i32, S0, 2, rd, 0x03)),
@@ -95,7 +95,7 @@ fn machine(dice: &mut Dice) -> RiscV {
     let timing = format!(
         "timing = {{ wait_states = {}, line_bytes = 8, cache_lines = {}, cache_ways = {ways} }}\n",
         1 + dice.below(20),
-        16 << dice.below(4)
+        4 << dice.below(6)
     );
     assert!(text.contains(base));
     let soc = Soc::from_toml(&text.replace(base, &(base.to_owned() + &timing))).expect("a soc");
@@ -146,16 +146,16 @@ fn visible(core: &Core) -> (u64, u64, u64, u32, Vec<u32>) {
 #[test]
 fn the_fast_path_changes_no_cycle() {
     let mut dice = Dice(1);
-    for program in 0..60 {
+    for program in 0..120 {
         let mut fast = machine(&mut dice);
         for _ in 0..dice.below(8) {
-            let at = u64::from(dice.below(20_000));
+            let at = u64::from(dice.below(40_000));
             fast.state.core.inputs.drive(Input::Software, Drive::UntilTaken, at);
         }
         let mut slow = fast.clone();
         let mut until = 0;
-        while until < 20_000 {
-            until += u64::from(1 + dice.below(4000));
+        while until < 40_000 {
+            until += u64::from(1 + dice.below(9000));
             while slow.state.core.cycle < until {
                 slow.state.core.step_cycle(&mut NullObserver);
             }
