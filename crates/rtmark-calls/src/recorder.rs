@@ -163,17 +163,21 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.calls.stack_number().map(|number| self.carried.thread_of(number))
     }
 
-    /// Handles the beginning of a function after an exception, in which a thread's call may continue.
+    /// Handles the return from an exception into a function, in which a thread's call may continue on another stack.
     fn carry_on(&mut self, node: Node) {
+        let Some(here) = self.calls.stack_number() else { return };
         let name = self.calls.name(node);
         let continues =
             |open: &&OpenCall| self.roles.api().continues_in(self.calls.name(open.node), name);
-        let threads = self.open.iter().rev().filter(|open| open.from == Origin::Thread);
-        let mut callers = threads.filter(continues).filter_map(|open| open.stack);
-        if let Some(here) = self.calls.stack_number()
-            && let Some(caller) = callers.find(|stack| !self.carried.is_carried(*stack))
-        {
-            self.carried.begin(here, caller);
+        let threads = self.open.iter().filter(|open| open.from == Origin::Thread);
+        let callers: Vec<u64> = threads.filter(continues).filter_map(|open| open.stack).collect();
+        // A call may also continue on its thread's stack, and it goes on after an interrupt.
+        if callers.contains(&self.carried.thread_of(here)) {
+            return;
+        }
+        let waiting = |caller: &&u64| !self.carried.is_carried(**caller);
+        if let Some(caller) = callers.iter().rev().find(waiting) {
+            self.carried.begin(here, *caller);
         }
     }
 
