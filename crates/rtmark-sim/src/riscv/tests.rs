@@ -62,7 +62,8 @@ fn function(code: &mut Vec<u8>, dice: &mut Dice) {
             0 => emit(code, i_type(4 * dice.below(64) as i32, S0, 2, rd, 0x03)),
             1 => emit(code, i_type(4 * dice.below(128) as i32, S1, 2, rd, 0x03)),
             2 => emit(code, r_type(0, rs2, S0, 2, 4 * dice.below(8), 0x23)),
-            3 => emit(code, r_type(1, rs2, rs1, 4 + dice.below(4), rd, 0x33)),
+            // Whatever executes twice gives another result.
+            3 | 9 => emit(code, r_type(1, rs2, rd, 4 + dice.below(4), rd, 0x33)),
             4 => emit(code, r_type(1, rs2, rs1, dice.below(4), rd, 0x33)),
             5 | 6 => {
                 let skipped = 1 + dice.below(4);
