@@ -48,13 +48,15 @@ pub struct Api {
     /// Functions that call the application: threads, timer callbacks, handlers.
     #[serde(default)]
     calls_back: Vec<Pattern>,
-    /// Functions in which a call continues that an exception has moved to a stack of the kernel's. They are named
-    /// like the call, with more behind its name.
+    /// Functions in which a call continues that an exception has moved to a stack of the kernel's.
     #[serde(default)]
     carries_out: Vec<Pattern>,
     /// A prefix of names that is not shown.
     #[serde(default)]
     strip: String,
+    /// The prefix, in its place, of functions that unprivileged code calls by SVC; empty if there are none.
+    #[serde(default)]
+    system_calls: String,
     /// Calls that have a scenario's span.
     #[serde(default)]
     equal: Vec<Equal>,
@@ -175,6 +177,13 @@ impl Api {
         all.filter(|(_, it)| !names.iter().any(|name| it.matches(base_name(name)))).collect()
     }
 
+    /// Returns the symbol of the function that a system call leads to, if a function is one that unprivileged
+    /// code calls by SVC.
+    pub fn behind_system_call(&self, function: &str) -> Option<String> {
+        let prefix = Some(self.system_calls.as_str()).filter(|prefix| !prefix.is_empty())?;
+        Some([&self.strip, base_name(function).strip_prefix(prefix)?].concat())
+    }
+
     /// Tells whether a function calls the application.
     pub fn calls_application(&self, function: &str) -> bool {
         let name = base_name(function);
@@ -187,11 +196,10 @@ impl Api {
         self.idle_loop.iter().any(|pattern| pattern.matches(name))
     }
 
-    /// Tells whether a call of one function may continue in another, on a stack of the kernel's.
-    pub(crate) fn continues_in(&self, call: &str, function: &str) -> bool {
-        let (call, function) = (base_name(call), base_name(function));
-        function.starts_with(call)
-            && self.carries_out.iter().any(|pattern| pattern.matches(function))
+    /// Tells whether a call may continue in a function after an exception, on a stack of the kernel's.
+    pub(crate) fn carries_out(&self, function: &str) -> bool {
+        let name = base_name(function);
+        self.carries_out.iter().any(|pattern| pattern.matches(name))
     }
 
     /// Returns the calls that have a scenario's span.
@@ -295,7 +303,15 @@ mod tests {
             ("FreeRTOS", "MPU_vTaskDelay_Unpriv", Some(Kind::Internal)),
             ("FreeRTOS", "MPU_StoreHandleAndDataAtIndex", None),
             ("Zephyr", "z_impl_k_sem_give", Some(Kind::Called)),
+            ("Zephyr", "z_mrsh_k_sem_give", Some(Kind::Called)),
             ("Zephyr", "z_reschedule", Some(Kind::Internal)),
+            ("Zephyr", "z_mem_domain_init_thread", Some(Kind::Internal)),
+            ("Zephyr", "z_cstart", Some(Kind::Internal)),
+            ("Zephyr", "z_sched_prio_cmp", Some(Kind::Internal)),
+            // Formatted output, the log and the shell do not belong to it.
+            ("Zephyr", "z_cbvprintf_impl", None),
+            ("Zephyr", "z_log_msg_commit", None),
+            ("Zephyr", "z_shell_fprintf", None),
             ("ThreadX", "_txe_semaphore_put", Some(Kind::Called)),
             ("ThreadX", "_tx_thread_system_resume", Some(Kind::Internal)),
             ("ChibiOS", "chSemSignalI", Some(Kind::Called)),

@@ -121,7 +121,10 @@ impl Classes {
             // The idle thread does it because there is nothing else to do.
             Some(_) if inherited == Owner::Idle => class(Owner::Idle),
             Some(Kind::Internal) => class(Owner::Kernel),
-            Some(Kind::Called) => Class { owner: Owner::Kernel, is_call: outside },
+            Some(Kind::Called) => {
+                let is_call = outside || roles.api().behind_system_call(name).is_some();
+                Class { owner: Owner::Kernel, is_call }
+            }
             None => class(inherited),
         }
     }

@@ -1,5 +1,6 @@
 //! Finds the calls of a run that have a scenario's span.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rtmark_model::ScenarioId;
@@ -64,9 +65,9 @@ pub enum Continuation {
 }
 
 /// Another open call, for conditions about waiting threads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WaitingCall<'a> {
-    pub symbol: &'a str,
+    pub symbol: Cow<'a, str>,
     /// Its first argument.
     pub object: u32,
 }
@@ -184,14 +185,14 @@ impl<'a> RuleMatcher<'a> {
             }
             Value::Member(path) => self.member(machine, path, *arguments.get(path.argument)?),
             Value::Waiting(pattern) => {
-                let is_named = |other: &&WaitingCall<'_>| pattern.matches(base_name(other.symbol));
+                let is_named = |other: &&WaitingCall<'_>| pattern.matches(base_name(&other.symbol));
                 let is_known =
-                    others.iter().filter(is_named).all(|one| !is_specialised(one.symbol));
+                    others.iter().filter(is_named).all(|one| !is_specialised(&one.symbol));
                 let here =
                     |other: &WaitingCall<'_>| is_named(&other) && other.object == arguments[0];
                 is_known.then(|| count(&here))?
             }
-            Value::Within(pattern) => count(&|other| pattern.matches(base_name(other.symbol))),
+            Value::Within(pattern) => count(&|other| pattern.matches(base_name(&other.symbol))),
             _ => None,
         }
     }

@@ -1,9 +1,14 @@
-//! Calls that have begun.
+//! Calls that have begun, and those that have ended.
+
+use std::collections::BTreeMap;
 
 use rtmark_observe::Node;
 
 use crate::cost::Origin;
 use crate::matcher::Continuation;
+
+/// The exception of the tick.
+pub const SYSTICK: u16 = 15;
 
 /// A call that has not returned.
 #[derive(Clone, Debug)]
@@ -49,6 +54,24 @@ impl Beginning {
     pub const fn of((site, began): (u32, u64)) -> Self {
         Self { site, began, ticks: 0, interrupts: 0 }
     }
+
+    /// Takes note of an exception.
+    pub const fn hit(&mut self, exception: u16) {
+        match exception {
+            SYSTICK => self.ticks += 1,
+            _ => self.interrupts += 1,
+        }
+    }
+}
+
+/// An SVC, by which unprivileged code calls the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemCall {
+    pub beginning: Beginning,
+    pub return_address: u32,
+    pub sp: u32,
+    /// The number of the stack on which it was made.
+    pub stack: Option<u64>,
 }
 
 /// A thread's call that has just returned.
@@ -57,4 +80,14 @@ pub struct ReturnedCall {
     pub at: u64,
     pub function: u32,
     pub arguments: [u32; 4],
+}
+
+/// The finished calls of a function.
+#[derive(Clone, Debug, Default)]
+pub struct FinishedCalls {
+    pub cycles: Vec<u64>,
+    pub calls: u64,
+    pub longest: Option<(u64, u64)>,
+    /// By calling instruction: the number of calls, and the most cycles.
+    pub sites: BTreeMap<u32, (u64, Option<u64>)>,
 }

@@ -3,6 +3,7 @@
 //! A call is identified by its return address and the stack pointer there: no two open calls share
 //! both, whatever kernel switches stacks.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -18,22 +19,9 @@ use crate::classes::{CallTree, Class, Classes, Owner, PENDSV, SVCALL};
 use crate::cost::{CalledFunction, Cycles, KernelCost, Origin, Outcome, Shares, Site};
 use crate::inlined::Inlined;
 use crate::matcher::{Continuation, End, RuleMatcher, Timed, WaitingCall};
-use crate::open::{Beginning, OpenCall, ReturnedCall};
+use crate::open::{Beginning, FinishedCalls, OpenCall, ReturnedCall, SYSTICK, SystemCall};
 use crate::roles::Roles;
 use crate::wrappers::Wrappers;
-
-/// The exception of the tick.
-const SYSTICK: u16 = 15;
-
-/// The finished calls of a function.
-#[derive(Clone, Debug, Default)]
-struct FinishedCalls {
-    cycles: Vec<u64>,
-    calls: u64,
-    longest: Option<(u64, u64)>,
-    /// By calling instruction: the number of calls, and the most cycles.
-    sites: BTreeMap<u32, (u64, Option<u64>)>,
-}
 
 /// Observes a run from its beginning.
 #[derive(Debug)]
@@ -47,6 +35,8 @@ pub struct CallRecorder<'a, 'elf> {
     open: Vec<OpenCall>,
     /// By stack, functions that an exception has kept from beginning.
     held: HashMap<Option<u64>, Beginning>,
+    /// A thread's last SVC, until the function that it calls begins or another thread may run.
+    system_call: Option<SystemCall>,
     /// The number of open calls that return to an address.
     returns: HashMap<u32, u32>,
     ended: BTreeMap<(u32, Origin, Outcome), FinishedCalls>,
@@ -122,6 +112,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             classes: Classes::new(machine),
             open: Vec::new(),
             held: HashMap::new(),
+            system_call: None,
             returns: HashMap::new(),
             ended: BTreeMap::new(),
             unreturned: BTreeMap::new(),
@@ -163,21 +154,13 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.calls.stack_number().map(|number| self.carried.thread_of(number))
     }
 
-    /// Handles the return from an exception into a function, in which a thread's call may continue on another stack.
+    /// Handles the beginning of a function after an exception, in which a thread's call may continue on another stack.
     fn carry_on(&mut self, node: Node) {
-        let Some(here) = self.calls.stack_number() else { return };
-        let name = self.calls.name(node);
-        let continues =
-            |open: &&OpenCall| self.roles.api().continues_in(self.calls.name(open.node), name);
-        let threads = self.open.iter().filter(|open| open.from == Origin::Thread);
-        let callers: Vec<u64> = threads.filter(continues).filter_map(|open| open.stack).collect();
-        // A call may also continue on its thread's stack, and it goes on after an interrupt.
-        if callers.contains(&self.carried.thread_of(here)) {
-            return;
-        }
-        let waiting = |caller: &&u64| !self.carried.is_carried(**caller);
-        if let Some(caller) = callers.iter().rev().find(waiting) {
-            self.carried.begin(here, *caller);
+        if let Some(here) = self.calls.stack_number()
+            && self.roles.api().carries_out(self.calls.name(node))
+            && let Some(SystemCall { stack: Some(caller), .. }) = self.system_call.take()
+        {
+            self.carried.begin(here, caller);
         }
     }
 
@@ -297,15 +280,25 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         // What a handler returns through is not an address, and a first instruction that continues
         // after an interrupt, such as PUSH, has begun before.
         let continues = self.newest.is_none() && machine.resumes_instruction();
-        let Some(return_address) = machine.returns_from_call(link).filter(|_| !continues) else {
-            return;
-        };
+        let Some(back) = machine.returns_from_call(link).filter(|_| !continues) else { return };
+        let is_system_call = self.is_system_call(node);
+        let system_call = self.system_call.take_if(|_| is_system_call);
+        // A thread may begin with it.
+        let thread = Beginning::of((back.wrapping_sub(4), now));
+        let stack = self.stack();
+        let beginning = beginning.unwrap_or(thread);
+        let plain = SystemCall { beginning, return_address: back, sp, stack };
+        let SystemCall { mut beginning, return_address, sp, .. } = system_call.unwrap_or(plain);
+        if is_system_call && system_call.is_none() {
+            // Another thread has run since the SVC.
+            beginning.interrupts += 1;
+        }
         let same = |open: &OpenCall| (open.return_address, open.sp) == (return_address, sp);
         if let Some(at) = self.open.iter().position(same) {
             // A thread that ended left it behind, and another one uses its stack; or its caller calls again, and
             // not the function itself in its place: a jump such as longjmp has left it.
-            let is_over = self.open[at].left && self.open[at].stack != self.stack()
-                || self.next == return_address;
+            let is_over =
+                self.open[at].left && self.open[at].stack != stack || self.next == return_address;
             if !is_over {
                 return;
             }
@@ -315,11 +308,9 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         let in_handler = machine.exception() != 0;
         let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::Argument(number)));
-        let rules = if in_handler { Vec::new() } else { self.rules(machine, node, arguments) };
-        // A thread may begin with it.
-        let thread = Beginning::of((return_address.wrapping_sub(4), now));
-        let Beginning { site, began, ticks, interrupts } = beginning.unwrap_or(thread);
-        let stack = self.stack();
+        let has_rules = !in_handler && !is_system_call;
+        let rules = if has_rules { self.rules(machine, node, arguments) } else { Vec::new() };
+        let Beginning { site, began, ticks, interrupts } = beginning;
         let site = self.wrappers.outer_site(site, stack);
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(OpenCall {
@@ -339,13 +330,40 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         });
     }
 
+    /// Tells whether a node's function is one that unprivileged code calls by SVC.
+    fn is_system_call(&self, node: Node) -> bool {
+        self.roles.api().behind_system_call(self.calls.name(node)).is_some()
+    }
+
+    /// Takes note of an SVC that may be a call of the kernel, or of another exception before the kernel knows
+    /// of which.
+    fn note_system_call(&mut self, machine: &Machine, exception: u16) {
+        let (interrupted, stack) = (machine.interrupted(), self.stack());
+        match (exception, &mut self.system_call) {
+            (SVCALL, call) if interrupted.exception == 0 => {
+                let by = |newest| SystemCall {
+                    beginning: Beginning::of(newest),
+                    return_address: interrupted.pc,
+                    sp: interrupted.sp,
+                    stack,
+                };
+                *call = self.newest.map(by);
+            }
+            (PENDSV, call) => *call = None,
+            (_, Some(call)) => call.beginning.hit(exception),
+            (_, None) => {}
+        }
+    }
+
     /// Returns the scenarios whose span a thread's call that begins may have.
     fn rules(&mut self, machine: &Machine, node: Node, arguments: [u32; 4]) -> Vec<usize> {
         let stack = self.stack();
         let is_other = |open: &&OpenCall| open.from == Origin::Thread && open.stack != stack;
-        let other = |open: &OpenCall| WaitingCall {
-            symbol: self.calls.name(open.node),
-            object: open.arguments[0],
+        let other = |open: &OpenCall| {
+            let name = self.calls.name(open.node);
+            let behind = self.roles.api().behind_system_call(name).map(Cow::Owned);
+            let symbol = behind.unwrap_or(Cow::Borrowed(name));
+            WaitingCall { symbol, object: open.arguments[0] }
         };
         let others: Vec<WaitingCall<'_>> = self.open.iter().filter(is_other).map(other).collect();
         let function = self.calls.function(node);
@@ -422,6 +440,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             .entries
             .difference(&executed)
             .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol));
+        let names = names.filter(|name| self.roles.api().behind_system_call(name).is_none());
         let shown: BTreeSet<String> =
             names.map(|name| self.roles.api().display_name(&name).to_owned()).collect();
         let known = |name: &String| {
@@ -498,12 +517,8 @@ impl Observer for CallRecorder<'_, '_> {
         if let Some(newest) = self.newest.filter(|_| function != self.next) {
             self.held.insert(self.stack(), Beginning::of(newest));
         }
-        for held in self.held.values_mut() {
-            match exception {
-                SYSTICK => held.ticks += 1,
-                _ => held.interrupts += 1,
-            }
-        }
+        self.held.values_mut().for_each(|held| held.hit(exception));
+        self.note_system_call(machine, exception);
         self.calls.entered(machine, exception);
         let kernels = matches!(exception, SVCALL | PENDSV);
         if !kernels {

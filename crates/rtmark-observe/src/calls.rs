@@ -237,6 +237,18 @@ impl<'a> Calls<'a> {
         self.new_stack()
     }
 
+    /// Returns the stack that was interrupted at a place, if a jump from a stack of another function leads there:
+    /// what a handler has begun in its place, such as a kernel's system call, has ended.
+    fn returned_to(&mut self, stack: &Stack, function: u32, pc: u32, sp: u32) -> Option<Stack> {
+        let is_here = |frame: &Frame| self.function(frame.node) == function;
+        if stack.frames.last().is_none_or(is_here) {
+            return None;
+        }
+        let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
+        let at = self.suspended.iter().rposition(fits)?;
+        Some(self.suspended.remove(at).stack)
+    }
+
     fn new_stack(&mut self) -> Stack {
         self.stacks += 1;
         Stack { number: self.stacks - 1, frames: Vec::new() }
@@ -270,10 +282,12 @@ impl<'a> Calls<'a> {
             let node = self.node(caller, function);
             self.call(node);
             stack.frames.push(Frame { node, return_address, sp });
-        } else if pc != self.next
-            && let Some(at) = stack.call_to(pc, sp)
-        {
-            stack.frames.truncate(at);
+        } else if pc != self.next {
+            if let Some(at) = stack.call_to(pc, sp) {
+                stack.frames.truncate(at);
+            } else if let Some(interrupted) = self.returned_to(&stack, function, pc, sp) {
+                stack = interrupted;
+            }
         }
         match stack.frames.last_mut().map(|frame| frame.node) {
             Some(node) if self.function(node) == function => {}

@@ -7,5 +7,6 @@ mod names;
 mod namesakes;
 mod program;
 mod rules;
+mod system_calls;
 mod threads;
 mod wrappers;

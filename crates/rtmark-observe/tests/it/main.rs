@@ -11,4 +11,5 @@ mod overflow;
 mod sizes;
 mod stacks;
 mod support;
+mod system_calls;
 mod uncleared;
