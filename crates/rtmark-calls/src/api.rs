@@ -312,6 +312,7 @@ mod tests {
             ("Zephyr", "z_cbvprintf_impl", None),
             ("Zephyr", "z_log_msg_commit", None),
             ("Zephyr", "z_shell_fprintf", None),
+            ("Zephyr", "z_impl_ztest_run_test_suites", Some(Kind::Application)),
             ("ThreadX", "_txe_semaphore_put", Some(Kind::Called)),
             ("ThreadX", "_tx_thread_system_resume", Some(Kind::Internal)),
             ("ChibiOS", "chSemSignalI", Some(Kind::Called)),
