@@ -43,7 +43,7 @@ impl Devices {
             *self.send_faults.entry((self.attached[at].base, fault)).or_default() += 1;
         }
         if let Some((pin, up)) = effects.pulled {
-            self.pull(pin, up);
+            self.pull(pin, up, &mut effects);
         }
         (result, effects)
     }

@@ -1,6 +1,7 @@
 //! EXTI of STM32: interrupts on the edges of pins, and of other peripherals' outputs.
 //!
-//! Lines 0 to 15, each connected to the pin of that number of one port, and those that the soc file lists. Not
+//! Lines 0 to 15, each connected to the pin of that number of one port, also if that is an output, and those that the
+//! soc file lists. Not
 //! modelled: the lines of other peripherals without a model (USB, wake-up), which are reported when a program enables
 //! them, and events (EMR), with which an edge ends a WFE without an interrupt.
 
@@ -82,6 +83,8 @@ struct SharedLine {
 #[derive(Clone, Debug)]
 pub struct Exti {
     layout: ExtiLayout,
+    /// The addresses of the ports, with their numbers.
+    port_bases: Arc<[(u32, u8)]>,
     /// The lines beyond those of pins.
     others: Arc<[SharedLine]>,
     /// The lines with a model, as a bit mask.
@@ -118,8 +121,13 @@ impl Exti {
             // Likewise (RM0433, EXTI_CPUIMR1).
             ExtiLayout::H7 => 0xFFC0_0000,
         };
+        let port_bases = soc.peripherals.iter().filter_map(|peripheral| {
+            let pins = peripheral.pins.iter().find(|pins| pins.register.is_some())?;
+            Some((peripheral.base, named(&format!("{}0", pins.name))?.port))
+        });
         Self {
             layout,
+            port_bases: port_bases.collect(),
             lines: others.iter().fold(ALL, |lines, other| lines | 1 << other.line),
             others,
             interrupt_mask,
@@ -180,9 +188,18 @@ impl Exti {
         }
     }
 
-    /// Takes note of edges of another device's outputs.
-    pub fn notify(&mut self, base: u32, edges: OutputEdges) {
+    /// Takes note of edges of another device's outputs, or of a port's pins.
+    pub fn notify(&mut self, base: u32, edges: OutputEdges, now: u64) {
+        self.see(now);
         let OutputEdges { rising, falling } = edges;
+        if let Some((_, port)) = self.port_bases.iter().find(|(at, _)| *at == base) {
+            let here = (0..LINES).filter(|line| self.ports[usize::from(*line)] == *port);
+            let mut lines = here.fold(0, |lines, line| lines | 1 << line);
+            for (line, _) in self.routed() {
+                lines &= !(1 << line);
+            }
+            self.pend(rising & lines, falling & lines);
+        }
         let others = Arc::clone(&self.others);
         for SharedLine { output, line, .. } in others.iter().filter(|other| other.base == base) {
             self.pend((rising >> output & 1) << line, (falling >> output & 1) << line);

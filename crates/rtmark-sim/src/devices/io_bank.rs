@@ -54,6 +54,10 @@ impl IoBankLayout {
     }
 }
 
+const fn level_of(levels: [u32; 2], pin: u8) -> bool {
+    levels[(pin / 32) as usize] >> (pin % 32) & 1 == 1
+}
+
 #[derive(Clone, Copy, Debug)]
 enum IoBankRegister {
     Raw,
@@ -68,6 +72,8 @@ pub struct IoBank {
     names: Vec<Pins>,
     /// The pins driven from outside, by number.
     driven: DrivenPins<u8>,
+    /// The levels of the others.
+    levels: [u32; 2],
     edges: [u32; WORDS],
     enabled: [u32; WORDS],
     forced: [u32; WORDS],
@@ -83,6 +89,7 @@ impl IoBank {
             layout,
             names: peripheral.pins.clone(),
             driven: DrivenPins::default(),
+            levels: [0; 2],
             edges: [0; WORDS],
             enabled: [0; WORDS],
             forced: [0; WORDS],
@@ -96,27 +103,47 @@ impl IoBank {
         if now <= self.seen {
             return;
         }
+        let mut events = Vec::new();
         for (pin, drive) in self.driven.iter() {
             for edge in drive.edges(self.seen, now) {
                 let event = match edge {
                     Edge::Rising => EDGE_HIGH,
                     Edge::Falling => EDGE_LOW,
                 };
-                self.edges[usize::from(pin / 8)] |= 1 << (u32::from(pin % 8) * 4 + event);
+                events.push((pin, event));
             }
+        }
+        for (pin, event) in events {
+            self.latch(pin, event);
         }
         self.seen = now;
     }
 
-    /// Returns the unmasked events of eight pins; a pin that nothing drives is low.
+    /// Takes over the levels of the pins that nothing outside drives: those of SIO's outputs and of pulls.
+    pub fn follow(&mut self, levels: [u32; 2], now: u64) {
+        self.see(now);
+        for pin in 0..WORDS as u8 * 8 {
+            let (before, after) = (level_of(self.levels, pin), level_of(levels, pin));
+            if before != after && self.driven.iter().all(|(driven, _)| driven != pin) {
+                self.latch(pin, if after { EDGE_HIGH } else { EDGE_LOW });
+            }
+        }
+        self.levels = levels;
+    }
+
+    const fn latch(&mut self, pin: u8, event: u32) {
+        self.edges[(pin / 8) as usize] |= 1 << (pin as u32 % 8 * 4 + event);
+    }
+
+    /// Returns the unmasked events of eight pins.
     fn raw(&self, word: usize, now: u64) -> u32 {
-        let lows = 0x1111_1111;
+        let own = (0..8).map(|at| (at, level_of(self.levels, word as u8 * 8 + at)));
         let here = self.driven.iter().filter(|(pin, _)| usize::from(pin / 8) == word);
-        let levels = here.fold(lows, |levels, (pin, drive)| match drive.level(now) {
-            Level::Low => levels,
-            Level::High => levels ^ 0b11 << (pin % 8 * 4),
-        });
-        levels | self.edges[word]
+        let driven = here.map(|(pin, drive)| (pin % 8, drive.level(now) == Level::High));
+        let event = |levels, (at, is_high): (u8, bool)| {
+            levels & !(0b11 << (at * 4)) | if is_high { 0b10 } else { 0b01 } << (at * 4)
+        };
+        own.chain(driven).fold(0, event) | self.edges[word]
     }
 
     fn status(&self, word: usize, now: u64) -> u32 {

@@ -450,10 +450,11 @@ impl Devices {
     }
 
     /// Pulls a pin of an SIO up, or not.
-    fn pull(&mut self, pin: u8, up: bool) {
-        for attached in self.attached.iter_mut() {
+    fn pull(&mut self, pin: u8, up: bool, effects: &mut Effects) {
+        for (at, attached) in self.attached.iter_mut().enumerate() {
             if let Device::Sio(sio) = &mut attached.device {
                 sio.pull(pin, up);
+                effects.affected.push(at);
             }
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::pins::{Drive, DrivenPins};
 use super::rtc::OwnSupply;
+use super::wires::{OutputEdges, Signals};
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{
     Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Pins,
@@ -53,6 +54,9 @@ pub struct Registers {
     pins: Vec<(Pins, u32)>,
     /// The pins driven from outside, by the offset of their register and their bit.
     driven: DrivenPins<(u32, u8)>,
+    /// The levels of the first register of pins, apart from those, and their edges since they were last taken.
+    levels: u32,
+    edges: OutputEdges,
 }
 
 /// Whether what is guarded can be written.
@@ -130,7 +134,7 @@ impl Registers {
         let retention =
             if peripheral.nonvolatile { Retention::Nonvolatile } else { Retention::Volatile };
         let has_guarded = rules.iter().any(|rules| rules.register.guarded != 0);
-        Self {
+        let mut block = Self {
             rules: Arc::new(rules),
             written: BTreeMap::new(),
             retention,
@@ -139,6 +143,23 @@ impl Registers {
             random: SEED,
             pins,
             driven: DrivenPins::default(),
+            levels: 0,
+            edges: OutputEdges::default(),
+        };
+        block.levels = block.own_levels().unwrap_or(0);
+        block
+    }
+
+    /// Returns the levels of the pins of a port, as far as nothing outside drives them.
+    fn own_levels(&self) -> Option<u32> {
+        self.pins.first().map(|(_, at)| self.value(*at))
+    }
+
+    /// Takes note of the edges of its pins since the last call.
+    fn note_levels(&mut self) {
+        if let Some(levels) = self.own_levels() {
+            self.edges.note(self.levels, levels);
+            self.levels = levels;
         }
     }
 
@@ -340,6 +361,7 @@ impl DeviceModel for Registers {
         let all = Arc::clone(&self.rules);
         let Ok(at) = all.binary_search_by_key(&offset, |rules| rules.register.offset) else {
             self.written.insert(offset, held & !mask | value & mask);
+            self.note_levels();
             return Some(());
         };
         let rules = &all[at];
@@ -353,6 +375,7 @@ impl DeviceModel for Registers {
         for (act, on) in register.acts.iter().zip(acted_on) {
             self.act(act, *on, value & open);
         }
+        self.note_levels();
         for scale in &register.scales {
             let value = self.held(offset) >> scale.bit;
             env.effects.scaled[scale.clock as usize] = Some(divisor(scale.clock, value));
@@ -396,6 +419,10 @@ impl DeviceModel for Registers {
 
     fn outputs(&self, _: u64) -> u32 {
         0
+    }
+
+    fn signals(&mut self) -> Signals {
+        Signals { edges: std::mem::take(&mut self.edges), ..Signals::default() }
     }
 
     fn supply(&mut self, _: u64, supply: OwnSupply) {

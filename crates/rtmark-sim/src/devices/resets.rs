@@ -76,7 +76,7 @@ impl Devices {
                 effects.memory_changed |= registers.control_memories(memories);
                 effects.routed.extend(registers.initial_routes());
                 for (pin, up) in registers.initial_pulls() {
-                    self.pull(pin, up);
+                    self.pull(pin, up, effects);
                 }
             }
             effects.affected.push(at);

@@ -6,7 +6,7 @@
 
 use super::pins::{Drive, DrivenPins};
 use super::timer::RpChip;
-use super::{DeviceModel, Env};
+use super::{DeviceModel, Env, Signals};
 use crate::soc::{Peripheral, Pins, Soc};
 
 /// The mailbox can accept a word, and holds none.
@@ -24,6 +24,8 @@ pub struct Sio {
     pins: [u32; 4],
     /// The pins that their pads pull up, by their bits in GPIO_IN and GPIO_HI_IN.
     pulled_up: [u32; 2],
+    /// The levels that IO_BANK0 has been told of.
+    told: [u32; 2],
     locks: u32,
     dividend: u32,
     divisor: u32,
@@ -57,6 +59,7 @@ impl Sio {
             chip,
             pins: [0; 4],
             pulled_up: [0; 2],
+            told: [0; 2],
             locks: 0,
             dividend: 0,
             divisor: 0,
@@ -95,6 +98,15 @@ impl Sio {
         *pulled = if up { *pulled | bit } else { *pulled & !bit };
     }
 
+    /// Returns the levels of the pins that nothing outside drives.
+    const fn own_levels(&self) -> [u32; 2] {
+        let [low, low_enabled, high, high_enabled] = self.pins;
+        [
+            low & low_enabled | self.pulled_up[0] & !low_enabled,
+            high & high_enabled | self.pulled_up[1] & !high_enabled,
+        ]
+    }
+
     fn start_division(&mut self, now: u64, signed: bool) {
         (self.quotient, self.remainder) = divide(self.dividend, self.divisor, signed);
         (self.dirty, self.ready_at) = (true, now + DIVISION);
@@ -111,12 +123,12 @@ impl DeviceModel for Sio {
             0x00 => 0,
             // An input pin reads as it is driven.
             0x04 => {
-                let [output, enabled, ..] = self.pins;
-                let own = output & enabled | self.pulled_up[0] & !enabled;
                 let driven = self.driven.iter();
-                driven.fold(own, |levels, (bit, drive)| drive.in_register(levels, bit, env.now))
+                driven.fold(self.own_levels()[0], |levels, (bit, drive)| {
+                    drive.in_register(levels, bit, env.now)
+                })
             }
-            0x08 => self.pins[2] & self.pins[3] | self.pulled_up[1] & !self.pins[3],
+            0x08 => self.own_levels()[1],
             0x50 => FIFO_READY,
             0x58 => 0,
             0x5C => self.locks,
@@ -184,6 +196,12 @@ impl DeviceModel for Sio {
 
     fn outputs(&self, _: u64) -> u32 {
         0
+    }
+
+    fn signals(&mut self) -> Signals {
+        let levels = self.own_levels();
+        let changed = std::mem::replace(&mut self.told, levels) != levels;
+        Signals { levels: changed.then_some(levels), ..Signals::default() }
     }
 
     fn drive(&mut self, pin: &str, drive: &Drive) {

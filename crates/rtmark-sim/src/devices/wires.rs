@@ -36,8 +36,10 @@ pub struct Signals {
     pub driven: Option<DrivenByTasks>,
     /// A pin has the level for which the device senses.
     pub sensed: bool,
-    /// The edges of its outputs, for EXTI.
+    /// The edges of its outputs, for EXTI: for a port, those of the pins that nothing outside drives.
     pub edges: OutputEdges,
+    /// The levels of the pins of a bank that nothing outside drives, if any has changed.
+    pub levels: Option<[u32; 2]>,
 }
 
 impl Signals {
@@ -51,6 +53,7 @@ impl Signals {
             && self.driven.is_none()
             && !self.sensed
             && self.edges.are_none()
+            && self.levels.is_none()
     }
 }
 
@@ -131,7 +134,13 @@ impl Devices {
             match &mut attached.device {
                 Device::NrfPpi(ppi) if signals.events != 0 => ppi.notify(base, signals.events, now),
                 Device::NrfGpiote(gpiote) if signals.sensed => gpiote.handle_detect(),
-                Device::Exti(exti) if !signals.edges.are_none() => exti.notify(base, signals.edges),
+                Device::Exti(exti) if !signals.edges.are_none() => {
+                    exti.notify(base, signals.edges, now);
+                }
+                Device::IoBank(bank) => match signals.levels {
+                    Some(levels) => bank.follow(levels, now),
+                    None => continue,
+                },
                 Device::NrfGpio(gpio) => match signals.driven {
                     Some(driven) => gpio.drive_by_tasks(driven, now),
                     None => continue,

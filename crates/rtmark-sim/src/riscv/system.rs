@@ -313,6 +313,12 @@ impl System {
     /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
         self.devices.update_outputs(at, now);
+        let signals = self.devices.signals(at);
+        if !signals.is_empty() {
+            for changed in self.devices.deliver(at, &signals, now) {
+                self.devices.update_outputs(changed, now);
+            }
+        }
         let high = self.devices.attached.iter().flat_map(|attached| {
             let lines = attached.irq.iter().enumerate();
             lines.filter(|(output, _)| attached.outputs >> output & 1 == 1).map(|(_, irq)| *irq)

@@ -1,7 +1,8 @@
 //! GPIO of nRF52: the levels of pins, and the signal with which they wake the core (nRF52840 PS, 6.9).
 //!
-//! A pin has the level to which it is driven from outside, otherwise the one that GPIOTE or OUT gives. An
-//! input that nothing drives has the level of its pull resistor; without one it reads as OUT. A pin whose input
+//! A pin has the level to which it is driven from outside, otherwise the one that GPIOTE or, to an output, OUT gives.
+//! An input that nothing drives has the level of its pull resistor; without one it is low. So has an output that DRIVE
+//! disconnects, whose board is taken to pull it to where OUT is if the chip does not. A pin whose input
 //! buffer is disconnected, as after a reset, reads as 0 and senses nothing, also if it is an output.
 
 use super::{DrivenByTasks, NrfPin, PORTS};
@@ -18,6 +19,10 @@ const DISCONNECTED: u32 = 1 << 1;
 const PULL: u32 = 3 << 2;
 const PULL_DOWN: u32 = 1 << 2;
 const PULL_UP: u32 = 3 << 2;
+/// DRIVE, as far as it disconnects an output: while OUT is 0 or 1.
+const DISCONNECTS: u32 = 3 << 9;
+const DISCONNECTS_0: u32 = 2 << 9;
+const DISCONNECTS_1: u32 = 3 << 9;
 const SENSE: u32 = 3 << 16;
 const SENSE_HIGH: u32 = 2 << 16;
 const SENSE_LOW: u32 = 3 << 16;
@@ -88,10 +93,14 @@ impl NrfGpio {
     /// Returns the levels of a port's pins.
     fn levels(&self, port: usize, now: u64) -> u32 {
         let Port { out, .. } = self.ports[port];
-        let inputs = !self.ports[port].directions();
-        let up = inputs & self.ports[port].pins_with(PULL, PULL_UP);
-        let down = inputs & self.ports[port].pins_with(PULL, PULL_DOWN);
-        let own = (out | up) & !down;
+        let pins_with = |field, value| self.ports[port].pins_with(field, value);
+        let outputs = self.ports[port].directions();
+        let open = out & pins_with(DISCONNECTS, DISCONNECTS_1)
+            | !out & pins_with(DISCONNECTS, DISCONNECTS_0);
+        let driving = outputs & !open;
+        let up = pins_with(PULL, PULL_UP) & !driving;
+        let down = pins_with(PULL, PULL_DOWN) & !driving;
+        let own = out & outputs & !down | up;
         let tasks = self.by_tasks.pins[port];
         let inside = own & !tasks | self.by_tasks.high[port];
         let driven = self.driven.iter().filter(|(pin, _)| pin.port == port);

@@ -403,8 +403,8 @@ fn ps_6_10_1_edges_of_pins_are_events() {
 fn ps_6_10_1_tasks_drive_a_pin_and_override_out() {
     let mut nrf = machine!("nrf52840");
     let (out, input) = (GPIO + 0x504, GPIO + 0x510);
-    // Channel 2: task mode, P0.13, whose input is connected, toggled, high at first.
-    nrf.write(GPIO + 0x700 + 4 * 13, 0);
+    // Channel 2: task mode, P0.13, an output whose input is connected, toggled, high at first.
+    nrf.write(GPIO + 0x700 + 4 * 13, 1);
     nrf.write(GPIOTE + 0x518, 1 << 20 | 3 << 16 | 13 << 8 | 3);
     let level = |nrf: &mut Rig| nrf.read(input) >> 13 & 1;
     assert_eq!((level(&mut nrf), nrf.read(out)), (1, 0));
@@ -517,6 +517,14 @@ fn ps_6_9_undriven_inputs_follow_their_pull_resistor_and_dir_is_in_pin_cnf() {
     assert_eq!(nrf.read(input), 0b110);
     nrf.write(GPIO + 0x80C, 0b010);
     assert_eq!((nrf.read(input), nrf.read(GPIO + 0x804)), (0b100, 0b100));
+    nrf.write(config + 8, 0);
+    assert_eq!(nrf.read(input), 0, "OUT does not matter to an input");
+    nrf.write(config + 8, 4 << 8 | 3 << 2 | 1);
+    nrf.write(GPIO + 0x80C, 0b100);
+    assert_eq!(nrf.read(input), 0b100, "pulled up");
+    nrf.write(config + 8, 6 << 8 | 1 << 2 | 1);
+    nrf.write(GPIO + 0x808, 0b100);
+    assert_eq!(nrf.read(input), 0, "pulled down");
 }
 
 #[test]

@@ -197,3 +197,81 @@ fn rp2040_distinguishes_levels_from_edges() {
         assert_eq!(pico.read(enable), 0xF0);
     }
 }
+
+/// The input stage of a pin works in every mode but the analog one.
+#[test]
+fn a_programs_own_outputs_have_edges() {
+    for (mut machine, [mode, output], ports, exti, irqs) in [
+        (machine!("stm32f405"), [0x4002_0800, 0x4002_0814], (0x4001_3814, 2 << 4), 0x4001_3C00, 40),
+        (machine!("stm32f103"), [0x4001_1004, 0x4001_100C], (0x4001_0014, 2 << 4), 0x4001_0400, 40),
+        (machine!("stm32l432"), [0x4800_0800, 0x4800_0814], (0x4001_0014, 2 << 4), 0x4001_0400, 40),
+    ] {
+        let soc = machine.0.soc().name.clone();
+        let (mask, rising, falling, pending) = (exti, exti + 8, exti + 0xC, exti + 0x14);
+        machine.write(mode, 1 << 26);
+        machine.write(rising, 1 << 13);
+        machine.write(mask, 1 << 13);
+        machine.write(output, 1 << 13);
+        assert_eq!(machine.read(pending), 0, "{soc}: the line is of port A");
+        machine.write(output, 0);
+        machine.write(ports.0, ports.1);
+        machine.write(output, 1 << 13 | 1 << 12);
+        assert_eq!(machine.read(pending), 1 << 13, "{soc}");
+        assert!(machine.pending(irqs), "{soc}");
+        machine.write(pending, 1 << 13);
+        machine.write(output, 0);
+        assert_eq!(machine.read(pending), 0, "{soc}: falling edges are not selected");
+        machine.write(falling, 1 << 13);
+        machine.write(output, 1 << 13);
+        machine.write(pending, 1 << 13);
+        machine.write(output, 0);
+        assert_eq!(machine.read(pending), 1 << 13, "{soc}");
+        // What drives a pin from outside determines its level.
+        machine.write(pending, 1 << 13);
+        machine.0.drive_pin("PC13", &changes(&[(100_000, 1)])).expect("it has it");
+        machine.write(output, 1 << 13);
+        assert_eq!(machine.read(pending), 0, "{soc}");
+    }
+}
+
+#[test]
+fn outputs_and_pulls_raise_the_events_of_a_bank() {
+    // INTR0 and PROC0_INTE0; the pad of pin 1; OUT and OE of SIO.
+    for (mut machine, raw, enable, pad, pads_reset, [output, output_enable], irq) in [
+        (
+            machine!("rp2040"),
+            0x4001_40F0,
+            0x4001_4100,
+            0x4001_C008,
+            0x56,
+            [0xD000_0010, 0xD000_0020],
+            13,
+        ),
+        (
+            machine!("rp2350"),
+            0x4002_8230,
+            0x4002_8248,
+            0x4003_8008,
+            0x116,
+            [0xD000_0010, 0xD000_0030],
+            21,
+        ),
+    ] {
+        let soc = machine.0.soc().name.clone();
+        machine.write(output_enable, 1 << 2);
+        assert_eq!(machine.read(raw) & 0xF00, 0x100, "{soc}: low");
+        machine.write(enable, 0x800);
+        machine.write(output, 1 << 2);
+        assert_eq!(machine.read(raw) & 0xF00, 0xA00, "{soc}: high, and an edge");
+        assert!(machine.pending(irq), "{soc}");
+        machine.write(raw, 0x800);
+        machine.write(output, 0);
+        assert_eq!(machine.read(raw) & 0xF00, 0x500, "{soc}");
+        // PUE in place of PDE.
+        machine.write(pad, pads_reset & !4 | 8);
+        assert_eq!(machine.read(raw) & 0xF0, 0xA0, "{soc}: pulled up");
+        machine.0.drive_pin("GPIO2", &[]).expect("it has it");
+        machine.write(output, 1 << 2);
+        assert_eq!(machine.read(raw) & 0xF00, 0x500, "{soc}: low from outside");
+    }
+}
