@@ -1,9 +1,8 @@
 //! EXTI of STM32: interrupts on the edges of pins, and of other peripherals' outputs.
 //!
 //! Lines 0 to 15, each connected to the pin of that number of one port, also if that is an output, and those that the
-//! soc file lists. Not
-//! modelled: the lines of other peripherals without a model (USB, wake-up), which are reported when a program enables
-//! them, and events (EMR), with which an edge ends a WFE without an interrupt.
+//! soc file lists. Not modelled: the lines of other peripherals without a model (USB, wake-up), which are reported when
+//! a program enables them, and events (EMR), with which an edge ends a WFE without an interrupt.
 
 use std::sync::Arc;
 
