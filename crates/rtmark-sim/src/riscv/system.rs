@@ -133,10 +133,10 @@ impl System {
         }
     }
 
-    /// Returns the line of a cached memory at an address.
-    fn cached_line(&self, address: u32) -> Option<CachedLine> {
-        let Place { memory, offset } = self.cached_place(address)?;
-        Some(CachedLine { memory: memory as u8, offset: offset & !(self.line_bytes[memory] - 1) })
+    /// Returns the line at a place in a cached memory, unless its number is too large to be kept.
+    fn cached_line(&self, place: Place) -> Option<CachedLine> {
+        let offset = place.offset & !(self.line_bytes[place.memory] - 1);
+        Some(CachedLine { memory: place.memory.try_into().ok()?, offset })
     }
 
     /// Returns whether a cache holds a line, so that fetching from it does not wait.
@@ -371,11 +371,13 @@ impl<'s> CachedFetches<'s> {
 
 impl Memory for CachedFetches<'_> {
     fn fetch_waits(&mut self, address: u32) -> u8 {
-        let Some(line) = self.system.cached_line(address) else {
+        let Some(place) = self.system.cached_place(address) else {
             return self.system.fetch_waits(address);
         };
-        let had_room = self.lines.as_mut().is_some_and(|lines| lines.add(line));
-        self.lines = self.lines.filter(|_| had_room);
+        let mut lines = self.lines;
+        let line = self.system.cached_line(place);
+        let is_kept = lines.as_mut().zip(line).is_some_and(|(lines, line)| lines.add(line));
+        self.lines = lines.filter(|_| is_kept);
         self.system.ports.instruction
     }
 

@@ -72,9 +72,7 @@ impl Operands {
         hart.set_any(self.a, value);
         *last = value;
     }
-}
 
-impl Operands {
     /// Returns the line of a cache that they are about.
     #[inline(always)]
     const fn line(self) -> CachedLine {
