@@ -115,21 +115,18 @@ impl Api {
     /// Returns the kernel of a program, recognised by its symbols.
     pub fn recognise<'a>(known: &'a [Self], symbols: &Symbols) -> Option<&'a Self> {
         let names: Vec<String> = symbols.names().collect();
-        let fits = |pattern: &Pattern| names.iter().any(|name| pattern.matches(base_name(name)));
-        known.iter().find(|api| api.recognise.iter().any(fits))
+        known.iter().find(|api| names.iter().any(|name| api.identifies(name)))
     }
 
     /// Returns the role of a function; `None` if its name does not determine it.
     pub fn kind(&self, function: &str) -> Option<Kind> {
-        let name = base_name(function);
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(name));
-        if any(&self.application) {
+        if fits(&self.application, function) {
             Some(Kind::Application)
-        } else if any(&self.idle) {
+        } else if fits(&self.idle, function) {
             Some(Kind::Idle)
-        } else if any(&self.internal) {
+        } else if fits(&self.internal, function) {
             Some(Kind::Internal)
-        } else if any(&self.calls) {
+        } else if fits(&self.calls, function) {
             Some(Kind::Called)
         } else {
             None
@@ -138,8 +135,7 @@ impl Api {
 
     /// Tells whether a function identifies a program of this kernel.
     pub(crate) fn identifies(&self, function: &str) -> bool {
-        let name = base_name(function);
-        self.recognise.iter().any(|pattern| pattern.matches(name))
+        fits(&self.recognise, function)
     }
 
     /// Tells whether a name leaves open that its function is the kernel's: no pattern is that name, and it has no path.
@@ -177,29 +173,36 @@ impl Api {
         all.filter(|(_, it)| !names.iter().any(|name| it.matches(base_name(name)))).collect()
     }
 
-    /// Returns the symbol of the function that a system call leads to, if a function is one that unprivileged
-    /// code calls by SVC.
-    pub fn behind_system_call(&self, function: &str) -> Option<String> {
+    /// Returns what a function's name has behind the prefix of those that unprivileged code calls by SVC; `None` if it is
+    /// none of these.
+    fn of_system_call<'f>(&self, function: &'f str) -> Option<&'f str> {
         let prefix = Some(self.system_calls.as_str()).filter(|prefix| !prefix.is_empty())?;
-        Some([&self.strip, base_name(function).strip_prefix(prefix)?].concat())
+        base_name(function).strip_prefix(prefix)
+    }
+
+    /// Tells whether unprivileged code calls a function by SVC.
+    pub(crate) fn is_system_call(&self, function: &str) -> bool {
+        self.of_system_call(function).is_some()
+    }
+
+    /// Returns the symbol of the function that a system call leads to, if a function is one.
+    pub(crate) fn behind_system_call(&self, function: &str) -> Option<String> {
+        Some([&self.strip, self.of_system_call(function)?].concat())
     }
 
     /// Tells whether a function calls the application.
     pub fn calls_application(&self, function: &str) -> bool {
-        let name = base_name(function);
-        self.calls_back.iter().any(|pattern| pattern.matches(name))
+        fits(&self.calls_back, function)
     }
 
     /// Tells whether a function is idle once it has called a function that is.
     pub fn loops_idle(&self, function: &str) -> bool {
-        let name = base_name(function);
-        self.idle_loop.iter().any(|pattern| pattern.matches(name))
+        fits(&self.idle_loop, function)
     }
 
     /// Tells whether a call may continue in a function after an exception, on a stack of the kernel's.
     pub(crate) fn carries_out(&self, function: &str) -> bool {
-        let name = base_name(function);
-        self.carries_out.iter().any(|pattern| pattern.matches(name))
+        fits(&self.carries_out, function)
     }
 
     /// Returns the calls that have a scenario's span.
@@ -230,6 +233,12 @@ impl Api {
         let name = base_name(function);
         name.strip_prefix(self.strip.as_str()).unwrap_or(name)
     }
+}
+
+/// Tells whether a function's name matches any of a kernel's patterns.
+fn fits(patterns: &[Pattern], function: &str) -> bool {
+    let name = base_name(function);
+    patterns.iter().any(|pattern| pattern.matches(name))
 }
 
 /// Strips what compilers append to specialised copies of a function (`.isra.0`, `.constprop.1`), and

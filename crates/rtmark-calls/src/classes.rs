@@ -122,7 +122,7 @@ impl Classes {
             Some(_) if inherited == Owner::Idle => class(Owner::Idle),
             Some(Kind::Internal) => class(Owner::Kernel),
             Some(Kind::Called) => {
-                let is_call = outside || roles.api().behind_system_call(name).is_some();
+                let is_call = outside || roles.api().is_system_call(name);
                 Class { owner: Owner::Kernel, is_call }
             }
             None => class(inherited),

@@ -8,16 +8,14 @@ use crate::cost::Origin;
 use crate::matcher::Continuation;
 
 /// The exception of the tick.
-pub const SYSTICK: u16 = 15;
+const SYSTICK: u16 = 15;
 
 /// A call that has not returned.
 #[derive(Clone, Debug)]
 pub struct OpenCall {
     pub node: Node,
     pub from: Origin,
-    /// The calling instruction.
-    pub site: u32,
-    pub began: u64,
+    pub beginning: Beginning,
     pub return_address: u32,
     pub sp: u32,
     /// The number of the stack on which it was made.
@@ -26,33 +24,30 @@ pub struct OpenCall {
     pub left: bool,
     /// When another thread's own code began, and which thread.
     pub switched: Option<(u64, Continuation)>,
-    /// The handlers that interrupted it: of the tick, and others.
-    pub ticks: u64,
-    pub interrupts: u64,
     pub arguments: [u32; 4],
     /// The rules of scenarios that it may match.
     pub rules: Vec<usize>,
 }
 
-impl OpenCall {
-    pub const fn is_disturbed(&self) -> bool {
-        self.ticks + self.interrupts > 0
-    }
-}
-
-/// The instruction that has led to a function, and the exceptions that came between the two.
+/// The instruction that has led to a function, and the exceptions since that are no part of the call: before its
+/// function all of them, as the call has not raised them, and then all but the kernel's own.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
     pub site: u32,
     pub began: u64,
     pub ticks: u64,
-    /// All other exceptions, also the kernel's own: the call has not raised them.
+    /// All other exceptions.
     pub interrupts: u64,
 }
 
 impl Beginning {
     pub const fn of((site, began): (u32, u64)) -> Self {
         Self { site, began, ticks: 0, interrupts: 0 }
+    }
+
+    /// Tells whether any exception came.
+    pub const fn is_disturbed(&self) -> bool {
+        self.ticks + self.interrupts > 0
     }
 
     /// Takes note of an exception.

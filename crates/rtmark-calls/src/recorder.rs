@@ -19,7 +19,7 @@ use crate::classes::{CallTree, Class, Classes, Owner, PENDSV, SVCALL};
 use crate::cost::{CalledFunction, Cycles, KernelCost, Origin, Outcome, Shares, Site};
 use crate::inlined::Inlined;
 use crate::matcher::{Continuation, End, RuleMatcher, Timed, WaitingCall};
-use crate::open::{Beginning, FinishedCalls, OpenCall, ReturnedCall, SYSTICK, SystemCall};
+use crate::open::{Beginning, FinishedCalls, OpenCall, ReturnedCall, SystemCall};
 use crate::roles::Roles;
 use crate::wrappers::Wrappers;
 
@@ -145,8 +145,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     }
 
     /// Returns the functions of the author's that are named like functions of the kernel's, and are not taken for it.
-    pub fn namesakes(&self) -> impl Iterator<Item = &str> {
-        self.roles.namesakes()
+    pub fn lookalikes(&self) -> impl Iterator<Item = &str> {
+        self.roles.lookalikes()
     }
 
     /// Returns the stack in use, by its number: a thread's is the same where its call continues on one of the kernel's.
@@ -193,15 +193,17 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
                 Some(ReturnedCall { at: now, function, arguments: open.arguments });
         }
         let (outcome, ended, hit) = match (open.left, open.switched) {
-            (true, Some((switched, _))) => (Outcome::Switched, switched, open.is_disturbed()),
+            (true, Some((switched, _))) => {
+                (Outcome::Switched, switched, open.beginning.is_disturbed())
+            }
             // Only the kernel's own threads ran.
             (true, None) => (Outcome::Returned, now, true),
-            (false, _) => (Outcome::Returned, now, open.is_disturbed()),
+            (false, _) => (Outcome::Returned, now, open.beginning.is_disturbed()),
         };
         if !open.left || open.switched.is_some() {
             self.compare(&open, outcome, ended, Some(machine.register(Register::Argument(0))));
         }
-        self.note(&open, outcome, (!hit).then(|| ended - open.began));
+        self.note(&open, outcome, (!hit).then(|| ended - open.beginning.began));
     }
 
     /// Keeps a call that has a scenario's span.
@@ -214,8 +216,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             Some(Continuation::Call { function, .. }) => self.calls.functions().name(function),
             _ => "",
         };
-        let (ticks, interrupts) = (open.ticks, open.interrupts);
-        let timed = Timed { began: open.began, cycles: ended - open.began, ticks, interrupts };
+        let Beginning { began, ticks, interrupts, .. } = open.beginning;
+        let timed = Timed { began, cycles: ended - began, ticks, interrupts };
         let shown = self.roles.api().display_name(self.calls.name(open.node));
         let end = End { outcome, result, into, continuation_symbol, timed };
         self.matcher.end(&open.rules, open.arguments, shown, end);
@@ -225,13 +227,13 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let key = (self.calls.function(open.node), open.from, outcome);
         let ended = self.ended.entry(key).or_default();
         ended.calls += 1;
-        let site = ended.sites.entry(open.site).or_default();
+        let site = ended.sites.entry(open.beginning.site).or_default();
         site.0 += 1;
         let Some(cycles) = cycles else { return };
         site.1 = site.1.max(Some(cycles));
         ended.cycles.push(cycles);
         if ended.longest.is_none_or(|(longest, _)| cycles > longest) {
-            ended.longest = Some((cycles, open.began));
+            ended.longest = Some((cycles, open.beginning.began));
         }
     }
 
@@ -310,21 +312,17 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::Argument(number)));
         let has_rules = !in_handler && !is_system_call;
         let rules = if has_rules { self.rules(machine, node, arguments) } else { Vec::new() };
-        let Beginning { site, began, ticks, interrupts } = beginning;
-        let site = self.wrappers.outer_site(site, stack);
+        beginning.site = self.wrappers.outer_site(beginning.site, stack);
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(OpenCall {
             node,
             from: if in_handler { Origin::Interrupt } else { Origin::Thread },
-            site,
-            began,
+            beginning,
             return_address,
             sp,
             stack,
             left: false,
             switched: None,
-            ticks,
-            interrupts,
             arguments,
             rules,
         });
@@ -332,7 +330,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
 
     /// Tells whether a node's function is one that unprivileged code calls by SVC.
     fn is_system_call(&self, node: Node) -> bool {
-        self.roles.api().behind_system_call(self.calls.name(node)).is_some()
+        self.roles.api().is_system_call(self.calls.name(node))
     }
 
     /// Takes note of an SVC that may be a call of the kernel, or of another exception before the kernel knows
@@ -379,7 +377,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             return;
         };
         self.compare(call, Outcome::Switched, switched, None);
-        let cycles = (!call.is_disturbed()).then(|| switched - call.began);
+        let cycles = (!call.beginning.is_disturbed()).then(|| switched - call.beginning.began);
         self.note(call, Outcome::Switched, cycles);
     }
 
@@ -440,7 +438,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             .entries
             .difference(&executed)
             .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol));
-        let names = names.filter(|name| self.roles.api().behind_system_call(name).is_none());
+        let names = names.filter(|name| !self.roles.api().is_system_call(name));
         let shown: BTreeSet<String> =
             names.map(|name| self.roles.api().display_name(&name).to_owned()).collect();
         let known = |name: &String| {
@@ -523,10 +521,7 @@ impl Observer for CallRecorder<'_, '_> {
         let kernels = matches!(exception, SVCALL | PENDSV);
         if !kernels {
             let timed = self.open.iter_mut().filter(|open| open.switched.is_none());
-            timed.for_each(|open| match exception {
-                SYSTICK => open.ticks += 1,
-                _ => open.interrupts += 1,
-            });
+            timed.for_each(|open| open.beginning.hit(exception));
         }
         // The entry belongs to what it leads to.
         self.inlined.set_owner_at(None);

@@ -16,14 +16,14 @@ pub struct Roles<'a> {
     /// Whether the kernel's source files can be told from those of the application's author.
     separates: bool,
     /// Functions in files of the author's that are named like functions of the kernel's.
-    namesakes: BTreeSet<String>,
+    lookalikes: BTreeSet<String>,
 }
 
 impl<'a> Roles<'a> {
     /// Finds them. Without lines, names decide alone; so they do where the kernel's files are beside the
     /// application's.
     pub fn new(api: &'a Api, symbols: &Symbols, lines: Option<&Lines<'_>>) -> Self {
-        let mut roles = Self { api, separates: false, namesakes: BTreeSet::new() };
+        let mut roles = Self { api, separates: false, lookalikes: BTreeSet::new() };
         let Some(lines) = lines else { return roles };
         let functions: Vec<(String, Owner)> = symbols
             .functions()
@@ -36,9 +36,9 @@ impl<'a> Roles<'a> {
         let mut identifying = functions.iter().filter(|(name, _)| api.identifies(name)).peekable();
         roles.separates =
             identifying.peek().is_some() && identifying.all(|(_, owner)| *owner == Owner::Library);
-        let is_namesake = |(name, owner): &&(String, Owner)| roles.is_namesake(name, *owner);
-        roles.namesakes =
-            functions.iter().filter(is_namesake).map(|(name, _)| name.clone()).collect();
+        let is_lookalike = |(name, owner): &&(String, Owner)| roles.is_lookalike(name, *owner);
+        roles.lookalikes =
+            functions.iter().filter(is_lookalike).map(|(name, _)| name.clone()).collect();
         roles
     }
 
@@ -48,23 +48,23 @@ impl<'a> Roles<'a> {
     }
 
     /// Tells whether a function is named like the kernel's, but is the author's.
-    fn is_namesake(&self, name: &str, owner: Owner) -> bool {
+    fn is_lookalike(&self, name: &str, owner: Owner) -> bool {
         self.separates && owner == Owner::Author && self.api.is_open(name)
     }
 
     /// Returns the role of a function with a symbol; `None` if it belongs to whoever called it.
     pub fn of(&self, function: &str) -> Option<Kind> {
-        self.api.kind(function).filter(|_| !self.namesakes.contains(function))
+        self.api.kind(function).filter(|_| !self.lookalikes.contains(function))
     }
 
     /// Returns the role of a function that the compiler has inlined.
     pub fn of_inlined(&self, frame: &Frame) -> Option<Kind> {
         let name = frame.function.as_deref()?;
-        self.api.kind(name).filter(|_| !self.is_namesake(name, frame.owner))
+        self.api.kind(name).filter(|_| !self.is_lookalike(name, frame.owner))
     }
 
     /// Returns the functions with symbols that are the author's, although they are named like the kernel's.
-    pub fn namesakes(&self) -> impl Iterator<Item = &str> {
-        self.namesakes.iter().map(String::as_str)
+    pub fn lookalikes(&self) -> impl Iterator<Item = &str> {
+        self.lookalikes.iter().map(String::as_str)
     }
 }

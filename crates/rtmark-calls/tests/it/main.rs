@@ -3,8 +3,8 @@
 mod cycles;
 mod handlers;
 mod inlined;
+mod lookalikes;
 mod names;
-mod namesakes;
 mod program;
 mod rules;
 mod system_calls;

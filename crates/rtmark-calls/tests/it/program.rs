@@ -106,11 +106,11 @@ impl Program {
     }
 
     /// Returns the author's functions that are named like a kernel's.
-    pub fn namesakes(&self, api: &str) -> Vec<String> {
+    pub fn lookalikes(&self, api: &str) -> Vec<String> {
         let api = Api::from_toml("k.toml", api).expect("a kernel's file");
         let lines = self.lines();
         let recorder = CallRecorder::new(&self.machine, &self.image, &api, lines.as_ref());
-        recorder.namesakes().map(str::to_owned).collect()
+        recorder.lookalikes().map(str::to_owned).collect()
     }
 
     /// Returns the number of functions that applications may call.

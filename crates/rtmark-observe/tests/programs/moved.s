@@ -4,11 +4,7 @@
         vectors 0x20001000, svc=svcall
 
 function reset
-        ldr     r0, =0x20000800
-        msr     psp, r0
-        movs    r0, #2
-        msr     control, r0
-        isb
+        use_process_stack 0x20000800
         bl      task
 stop:   b       stop
 done reset

@@ -13,11 +13,7 @@ function reset
         subs    r0, #16                 @ r4 to r7 below it
         ldr     r1, =saved
         str     r0, [r1]
-        ldr     r0, =0x20000800
-        msr     psp, r0
-        movs    r0, #2
-        msr     control, r0
-        isb
+        use_process_stack 0x20000800
         bl      first
 stop:   b       stop
 done reset

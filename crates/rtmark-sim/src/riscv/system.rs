@@ -34,9 +34,8 @@ pub struct System {
     touched: bool,
     /// The caches of memories that have one, which devices may control.
     edges: LineMemories,
-    /// Whether each memory has a cache, in the order of the soc file, and the bytes of its lines.
+    /// Whether each memory has a cache, in the order of the soc file.
     cached: Vec<bool>,
-    line_bytes: Vec<u32>,
     /// The cycle until which a cached memory is busy with a transfer.
     busy_until: u64,
     /// The current cycle.
@@ -61,7 +60,6 @@ impl System {
             touched: false,
             edges: LineMemories::new(edges.collect()),
             cached: soc.memories.iter().map(|memory| memory.timing.cache_lines > 0).collect(),
-            line_bytes: soc.memories.iter().map(|memory| memory.timing.line_bytes.into()).collect(),
             busy_until: 0,
             now: 0,
             ports: PortWaits::default(),
@@ -135,7 +133,7 @@ impl System {
 
     /// Returns the line at a place in a cached memory, unless its number is too large to be kept.
     fn cached_line(&self, place: Place) -> Option<CachedLine> {
-        let offset = place.offset & !(self.line_bytes[place.memory] - 1);
+        let offset = self.edges[place.memory].line_begin(place.offset);
         Some(CachedLine { memory: place.memory.try_into().ok()?, offset })
     }
 

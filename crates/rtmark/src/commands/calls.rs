@@ -73,7 +73,7 @@ enum Format {
 }
 
 /// The largest number of the application's functions that a note names.
-const NAMESAKES: usize = 5;
+const LOOKALIKES: usize = 5;
 
 /// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
@@ -217,7 +217,7 @@ impl Arguments {
         let message = session.describe(&ending);
         let (recorder, held) = observers;
         let entries = recorder.entries();
-        let namesakes = namesakes(&api.name, &recorder.namesakes().collect::<Vec<_>>());
+        let lookalikes = lookalikes(&api.name, &recorder.lookalikes().collect::<Vec<_>>());
         let paid = recorder.finish(&session.machine);
         if entries == 0 && paid.inlined.is_empty() {
             return Err(unknown(subject, std::slice::from_ref(api)));
@@ -239,7 +239,7 @@ impl Arguments {
                 .filter(|api| api.id.is_empty())
                 .map_or_else(Vec::new, |api| unmatched(api, image, lines.as_ref()))
                 .into_iter()
-                .chain(namesakes)
+                .chain(lookalikes)
                 .chain(called_back(api, &paid))
                 .chain(session.stack_overflow())
                 .chain(self.choice.clock.notes(&clock).iter().map(ToString::to_string))
@@ -287,8 +287,8 @@ fn unmatched(api: &Api, image: &Image, lines: Option<&Lines<'_>>) -> Vec<String>
 }
 
 /// Describes the application's functions that are named like the kernel's.
-fn namesakes(kernel: &str, names: &[&str]) -> Option<String> {
-    let (shown, rest) = names.split_at(names.len().min(NAMESAKES));
+fn lookalikes(kernel: &str, names: &[&str]) -> Option<String> {
+    let (shown, rest) = names.split_at(names.len().min(LOOKALIKES));
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     (!shown.is_empty()).then(|| {
         format!(
@@ -497,9 +497,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn namesakes_are_named_as_far_as_they_fit() {
+    fn lookalikes_are_named_as_far_as_they_fit() {
         let said = |names: &[&str]| {
-            let note = namesakes("RIOT", names)?;
+            let note = lookalikes("RIOT", names)?;
             note.rsplit_once(": ").map(|(_, names)| names.to_owned())
         };
         assert_eq!(said(&[]), None);

@@ -409,6 +409,11 @@ impl LineMemory {
         if self.keeps_data || self.uses_shared { None } else { Some(self.wait_states) }
     }
 
+    /// Returns the offset of the first byte of the line that contains `offset`.
+    pub const fn line_begin(&self, offset: u32) -> u32 {
+        offset >> self.line_shift << self.line_shift
+    }
+
     /// Returns the cycles that a read of data at `offset` would wait in a memory with a shared
     /// cache.
     pub fn read_wait(&self, offset: u32) -> u64 {

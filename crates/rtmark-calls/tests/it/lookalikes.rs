@@ -44,7 +44,7 @@ fn program(kernels: &str, applications: &str) -> Program {
 #[test]
 fn functions_in_the_authors_files_are_not_the_kernels() {
     let program = program(KERNELS, APPLICATIONS);
-    assert_eq!(program.namesakes(API), ["arm_motor", "task_blink"]);
+    assert_eq!(program.lookalikes(API), ["arm_motor", "task_blink"]);
     let cost = program.cost(API);
     let names: Vec<&str> = cost.called.iter().map(|one| one.function.as_str()).collect();
     assert_eq!(names, ["k_take", "task_sleep"]);
@@ -62,7 +62,7 @@ fn functions_in_the_authors_files_are_not_the_kernels() {
 #[test]
 fn names_decide_where_files_cannot() {
     let by_name = |program: &Program, api: &str| {
-        assert!(program.namesakes(api).is_empty());
+        assert!(program.lookalikes(api).is_empty());
         let cost = program.cost(api);
         let blinked = called(&cost, "task_blink", Outcome::Returned);
         // BL, PUSH of two registers, NOPs, what it calls, POP of two with the return address (DDI 0484, 3.3).
@@ -91,6 +91,6 @@ fn paths_stay_the_kernels() {
         FUNCTION start(void) { main(); }",
     );
     let api = API.replace("k_take", "task::*");
-    assert!(program.namesakes(&api).is_empty());
+    assert!(program.lookalikes(&api).is_empty());
     called(&program.cost(&api), "task::run", Outcome::Returned);
 }
