@@ -128,6 +128,8 @@ impl Device {
             Self::CmsdkUart(uart) => Some(uart.receiver()),
             Self::Stm32Usart(uart) => Some(uart.receiver()),
             Self::NrfUarte(uart) => Some(uart.receiver()),
+            Self::SamUart(uart) => Some(uart.receiver()),
+            Self::NxpLpuart(uart) => Some(uart.receiver()),
             _ => None,
         }
     }

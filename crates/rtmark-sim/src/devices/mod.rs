@@ -27,6 +27,7 @@ mod registers;
 mod resets;
 mod rtc;
 mod sio;
+mod supplies;
 mod timer;
 mod transmitter;
 mod uart;
@@ -59,8 +60,9 @@ use polls::Polls;
 use receiver::Receiver;
 use registers::Registers;
 use resets::{ResetLine, connect_resets};
-use rtc::{CalendarRtc, CounterRtc, OwnSupply, RtcLayout, Supplies};
+use rtc::{CalendarRtc, CounterRtc, RtcLayout};
 use sio::Sio;
+use supplies::{OwnSupply, Supplies};
 pub use timer::MachineTimer;
 use timer::RpChip;
 pub use transmitter::SendFault;
@@ -119,6 +121,8 @@ enum Device {
     CmsdkUart(uart::Cmsdk),
     Stm32Usart(uart::Stm32),
     NrfUarte(uart::NrfUarte),
+    SamUart(uart::Sam),
+    NxpLpuart(uart::NxpLpuart),
     CmsdkTimer(timer::CmsdkTimer),
     CmsdkDualTimer(timer::CmsdkDualTimer),
     Stm32Timer(timer::Stm32Timer),
@@ -148,6 +152,8 @@ macro_rules! each {
             Device::CmsdkUart($it) => $what,
             Device::Stm32Usart($it) => $what,
             Device::NrfUarte($it) => $what,
+            Device::SamUart($it) => $what,
+            Device::NxpLpuart($it) => $what,
             Device::CmsdkTimer($it) => $what,
             Device::CmsdkDualTimer($it) => $what,
             Device::Stm32Timer($it) => $what,
@@ -326,6 +332,9 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Stm32Timer => Device::Stm32Timer(timer::Stm32Timer::new(peripheral)),
         Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::new(peripheral)),
         Kind::NrfUart => Device::NrfUarte(uart::NrfUarte::without_dma()),
+        Kind::SamUart => Device::SamUart(uart::Sam::new(uart::SamKind::Uart)),
+        Kind::SamUsart => Device::SamUart(uart::Sam::new(uart::SamKind::Usart)),
+        Kind::NxpLpuart => Device::NxpLpuart(uart::NxpLpuart::default()),
         Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(peripheral, ratio)),
         Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(peripheral, ratio)),
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),

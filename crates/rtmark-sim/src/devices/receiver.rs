@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 /// What arrives on a line, and when.
 ///
-/// The sender waits until the previous byte has been read, as with flow control, and then takes the time of
-/// a frame, so nothing is ever overrun. It begins when the program first enables its receiver.
+/// The sender waits until there is room for a byte, as with flow control, and then takes the time of a frame, so
+/// nothing is ever overrun. It begins when the program first enables its receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     line: Arc<[u8]>,
     /// Bytes of the line that have been read.
     read: usize,
-    /// The next byte has arrived.
-    is_full: bool,
+    /// The bytes behind these that have arrived.
+    held: usize,
+    /// How many may be held; 0 stands for one.
+    room: usize,
     /// The cycle in which the next byte arrives, while the receiver is on.
     arrives_at: Option<u64>,
+    /// The cycle in which the last byte arrived, until the next one begins.
+    silent_since: Option<u64>,
     /// Cycles that a byte takes, while the receiver is on.
     frame: Option<u64>,
 }
@@ -39,40 +43,66 @@ impl Receiver {
     /// Turns the receiver on, or keeps it on; a byte takes `frame` cycles.
     pub fn enable(&mut self, now: u64, frame: u64) {
         self.frame = Some(frame);
-        if !self.is_full && self.arrives_at.is_none() && !self.remaining().is_empty() {
+        let has_room = self.held < self.room.max(1) && self.held < self.remaining().len();
+        if has_room && self.arrives_at.is_none() {
             self.arrives_at = Some(now.saturating_add(frame.max(1)));
+            self.silent_since = None;
+        }
+    }
+
+    /// Sets how many bytes may wait for the program.
+    pub fn set_room(&mut self, room: usize, now: u64) {
+        self.room = room;
+        if let Some(frame) = self.frame {
+            self.enable(now, frame);
         }
     }
 
     /// Turns the receiver off; a byte in transit is sent again later.
     pub const fn disable(&mut self) {
-        (self.arrives_at, self.frame) = (None, None);
+        (self.arrives_at, self.silent_since, self.frame) = (None, None, None);
     }
 
     /// Updates the state up to a cycle; returns whether a byte has just arrived.
     pub fn settle(&mut self, now: u64) -> bool {
-        let arrives = self.arrives_at.is_some_and(|at| at <= now);
-        if arrives {
-            (self.is_full, self.arrives_at) = (true, None);
+        let before = self.held;
+        while let Some(at) = self.arrives_at.filter(|at| *at <= now) {
+            self.held += 1;
+            (self.arrives_at, self.silent_since) = (None, Some(at));
+            if let Some(frame) = self.frame {
+                self.enable(at, frame);
+            }
         }
-        arrives
+        self.held > before
     }
 
     /// Returns whether a byte has arrived and was not read.
     pub const fn is_full(&self) -> bool {
-        self.is_full
+        self.held > 0
     }
 
-    /// Returns the byte that arrived last, which may be read again until the next one arrives.
+    /// Returns how many bytes have arrived and were not read.
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Returns the cycle in which the last byte arrived, unless the next one has begun.
+    pub const fn silent_since(&self) -> Option<u64> {
+        self.silent_since
+    }
+
+    /// Returns the oldest byte that has arrived, or the one read last, which may be read again until the next one
+    /// arrives.
     pub fn byte(&self) -> u8 {
-        let at = if self.is_full { Some(self.read) } else { self.read.checked_sub(1) };
+        let at = if self.is_full() { Some(self.read) } else { self.read.checked_sub(1) };
         at.and_then(|at| self.line.get(at).copied()).unwrap_or(0)
     }
 
-    /// Reads the byte that has arrived, so that the next one may be sent.
+    /// Reads the oldest byte that has arrived, so that there is room for another one.
     pub fn take(&mut self, now: u64, frame: u64) -> u8 {
         let byte = self.byte();
-        if std::mem::take(&mut self.is_full) {
+        if self.is_full() {
+            self.held -= 1;
             self.read += 1;
             self.enable(now, frame);
         }
@@ -113,6 +143,28 @@ mod tests {
             (line.take(310, 10), line.due(), line.remaining()),
             (b'i', None, b"".as_slice())
         );
+    }
+
+    #[test]
+    fn bytes_follow_each_other_while_there_is_room() {
+        let mut line = Receiver::default();
+        line.connect(b"abcdef", 0);
+        line.set_room(3, 0);
+        line.enable(0, 10);
+        assert!(line.settle(25) && line.held() == 2);
+        assert_eq!((line.silent_since(), line.due()), (None, Some(30)));
+        assert!(line.settle(95) && !line.settle(96));
+        assert_eq!((line.held(), line.silent_since(), line.due()), (3, Some(30), None));
+        assert_eq!((line.take(100, 10), line.take(101, 10)), (b'a', b'b'));
+        assert_eq!((line.due(), line.silent_since()), (Some(110), None));
+        assert!(line.settle(125));
+        assert_eq!((line.held(), line.due(), line.remaining()), (3, None, b"cdef".as_slice()));
+        // With less room, those that have arrived stay.
+        line.set_room(1, 125);
+        assert_eq!((line.take(130, 10), line.take(130, 10), line.due()), (b'c', b'd', None));
+        assert_eq!((line.take(130, 10), line.due()), (b'e', Some(140)));
+        assert!(line.settle(150));
+        assert_eq!((line.silent_since(), line.remaining()), (Some(140), b"f".as_slice()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pins::{Drive, DrivenPins};
-use super::rtc::OwnSupply;
+use super::supplies::OwnSupply;
 use super::wires::{OutputEdges, Signals};
 use super::{DeviceModel, Env, FlashEffect, FlashPage};
 use crate::soc::{

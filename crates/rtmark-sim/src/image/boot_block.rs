@@ -1,7 +1,10 @@
-//! Where an image tells RP2350's boot ROM to begin.
+//! Where an image tells the boot ROM of its chip to begin.
 //!
-//! A block of metadata in an image's first 4 KiB may say it (RP2350 datasheet, 5.1.5 and 5.9.3). UF2 files have no
+//! RP2350: a block of metadata in an image's first 4 KiB may say it (RP2350 datasheet, 5.1.5 and 5.9.3). UF2 files have no
 //! other entry point, and that of pico-sdk's ELF files is for debuggers: it leads back into the boot ROM.
+//!
+//! i.MX RT: the "image vector table" in serial flash has the address of the table of vectors (IMXRT1060RM, chapter
+//! "System Boot": Image Vector Table; it calls that address the first instruction's).
 
 use super::Segment;
 
@@ -20,7 +23,15 @@ const EXECUTABLE: u16 = 0x1001;
 const KIND: u16 = 0x760F;
 const RISC_V: u16 = 0x0100;
 
-/// Where an image for RP2350 begins, as far as its first block says.
+/// i.MX RT: where an image vector table is in serial flash, its header (a tag, the length and a version from 0x40 on),
+/// and its words: where the image begins, and where it is itself.
+const IVT: u32 = 0x6000_1000;
+const IVT_HEADER: [u8; 3] = [0xD1, 0x00, 0x20];
+const IVT_BYTES: usize = 0x20;
+const IVT_ENTRY: usize = 1;
+const IVT_SELF: usize = 5;
+
+/// Where an image begins, as far as it tells a boot ROM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beginning {
     /// For the RISC-V cores, rather than the Arm cores.
@@ -32,8 +43,24 @@ pub struct Beginning {
     pub vectors: Option<u32>,
 }
 
-/// Returns what the first block of an image for RP2350 says, if there is one.
+/// Returns what an image tells the boot ROM, if it tells one anything.
 pub fn beginning(segments: &[Segment]) -> Option<Beginning> {
+    first_block(segments).or_else(|| image_vector_table(segments))
+}
+
+/// Returns what the image vector table of an image for i.MX RT says.
+fn image_vector_table(segments: &[Segment]) -> Option<Beginning> {
+    let bytes = segments.iter().find_map(|segment| {
+        let offset = IVT.checked_sub(segment.load_address)?;
+        segment.bytes.get(offset as usize..)?.get(..IVT_BYTES)
+    })?;
+    let word = |at: usize| Some(u32::from_le_bytes(*bytes[4 * at..].first_chunk()?));
+    let is_one = bytes.starts_with(&IVT_HEADER) && word(IVT_SELF)? == IVT;
+    is_one.then_some(Beginning { vectors: Some(word(IVT_ENTRY)?), ..Beginning::default() })
+}
+
+/// Returns what the first block of an image for RP2350 says, if there is one.
+fn first_block(segments: &[Segment]) -> Option<Beginning> {
     let first = segments.iter().min_by_key(|segment| segment.load_address)?;
     let bytes = &first.bytes[..first.bytes.len().min(SEARCHED)];
     let begin = bytes.chunks_exact(4).position(|word| word == BEGIN)?;
@@ -93,6 +120,27 @@ mod tests {
         let late = [[0; 0x400].as_slice(), &words].concat();
         assert_eq!(beginning(&segments(&late)), None, "too late");
         assert_eq!(beginning(&[]), None);
+    }
+
+    #[test]
+    fn the_image_vector_table_of_an_imxrt_is_found() {
+        // As imxrt-rt writes it.
+        let table = [0x4120_00D1, 0x2000_8000, 0, 0, 0x6000_1020, 0x6000_1000, 0, 0];
+        let image = |base, before: usize, table: &[u32]| {
+            let words = [&vec![0; before], table].concat();
+            let bytes = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+            vec![Segment::of_bytes(0x2000_0000, vec![0; 4]), Segment::of_bytes(base, bytes)]
+        };
+        let found = Beginning { vectors: Some(0x2000_8000), ..Beginning::default() };
+        assert_eq!(beginning(&image(0x6000_0000, 0x400, &table)), Some(found));
+        assert_eq!(beginning(&image(0x6000_1000, 0, &table)), Some(found));
+        assert_eq!(beginning(&image(0x6000_1000, 0, &table[..7])), None, "cut");
+        assert_eq!(beginning(&image(0x6000_0000, 0x300, &table)), None, "elsewhere");
+        for (word, value) in [(0, 0x4120_00D2), (5, 0x6000_2000)] {
+            let mut others = table;
+            others[word] = value;
+            assert_eq!(beginning(&image(0x6000_0000, 0x400, &others)), None, "word {word}");
+        }
     }
 
     #[test]

@@ -380,12 +380,12 @@ impl Image {
         self.boot = Beginning::default();
     }
 
-    /// Returns the vector table that an image for RP2350's Arm cores names to the boot ROM.
+    /// Returns the vector table that an image names to the boot ROM of an RP2350 or i.MX RT.
     pub fn boot_vectors(&self) -> Option<u32> {
         self.boot.vectors
     }
 
-    /// Returns what an image for RP2350's Arm cores tells the boot ROM.
+    /// Returns what an image tells the boot ROM of an RP2350 with Arm cores or of an i.MX RT.
     pub(crate) fn boot(&self) -> Beginning {
         self.boot
     }

@@ -61,13 +61,26 @@ pub struct Machine {
 /// The core that executes the soc's code. Every core implements the traits in the module of
 /// [`crate::debug::CoreModel`], which the macro [`on`] calls; nothing else in this module knows which core
 /// it is. The tests add a core with an architecture of its own.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Core {
     CortexM(Box<CortexM>),
     CortexR5(Box<CortexR5>),
     RiscV(Box<RiscV>),
     #[cfg(test)]
     Toy(Box<tests::ToyCore>),
+}
+
+/// Not derived, because a derived one is compiled anew in every crate that clones machines.
+impl Clone for Core {
+    fn clone(&self) -> Self {
+        match self {
+            Self::CortexM(core) => Self::CortexM(core.clone()),
+            Self::CortexR5(core) => Self::CortexR5(core.clone()),
+            Self::RiscV(core) => Self::RiscV(core.clone()),
+            #[cfg(test)]
+            Self::Toy(core) => Self::Toy(core.clone()),
+        }
+    }
 }
 
 impl Core {

@@ -38,6 +38,14 @@ pub enum PeripheralKind {
     NrfUarte,
     /// UART of nRF51, which has no DMA (nRF51 RM, UART). `irq`: the UART.
     NrfUart,
+    /// UART of SAM E70, S70 and V70 (DS60001527, "Universal Asynchronous Receiver Transmitter (UART)"). `irq`: the UART.
+    SamUart,
+    /// USART of these, as a UART (DS60001527, "Universal Synchronous Asynchronous Receiver Transceiver (USART)").
+    /// `irq`: the USART.
+    SamUsart,
+    /// LPUART of i.MX RT (IMXRT1060RM, chapter "Low Power Universal Asynchronous Receiver/Transmitter"). `irq`: the
+    /// LPUART.
+    NxpLpuart,
     /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
     NrfTimer,
     /// RTC of nRF51 and nRF52 (nRF52840 PS, 6.22).
@@ -123,7 +131,7 @@ impl PeripheralKind {
                 | Self::Stm32Lpuart
                 | Self::NrfUarte
                 | Self::NrfUart
-        )
+        ) || self.is_uart_with_own_clock()
     }
 
     /// Returns whether the kind itself determines which registers show its pins.
@@ -151,7 +159,7 @@ impl PeripheralKind {
                 | Self::Stm32RtcV1
                 | Self::Stm32RtcV2
                 | Self::Stm32RtcV3
-        )
+        ) || self.is_uart_with_own_clock()
     }
 
     /// Returns the numbers of channels that it may have, if chips with the same kind differ in it; the last is the
@@ -185,6 +193,9 @@ impl PeripheralKind {
             | Self::Stm32Lpuart
             | Self::NrfUarte
             | Self::NrfUart
+            | Self::SamUart
+            | Self::SamUsart
+            | Self::NxpLpuart
             | Self::NrfTimer
             | Self::NrfRtc
             | Self::NrfClock
@@ -232,7 +243,12 @@ impl PeripheralKind {
 
     /// Returns whether it counts a clock of its own.
     pub const fn has_own_clock(self) -> bool {
-        matches!(self, Self::Stm32RtcV1) || self.has_calendar()
+        matches!(self, Self::Stm32RtcV1) || self.has_calendar() || self.is_uart_with_own_clock()
+    }
+
+    /// Returns whether it is a UART whose clock is one of the clock tree.
+    const fn is_uart_with_own_clock(self) -> bool {
+        matches!(self, Self::SamUart | Self::SamUsart | Self::NxpLpuart)
     }
 
     /// Returns whether it is a real-time clock with a calendar.

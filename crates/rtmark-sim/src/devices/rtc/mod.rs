@@ -10,12 +10,9 @@ mod layout;
 mod shadow;
 mod stm32;
 mod stm32f1;
-mod supplies;
 mod ticks;
 mod wakeup;
 
 pub use layout::RtcLayout;
 pub use stm32::CalendarRtc;
 pub use stm32f1::CounterRtc;
-pub use supplies::Supplies;
-pub use ticks::OwnSupply;

@@ -5,15 +5,6 @@ use rtmark_units::Hertz;
 
 use crate::soc::ClockRate;
 
-/// What the rest of the chip determines of such a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OwnSupply {
-    /// Its clock; `None` while that is off.
-    pub clock: Option<ClockRate>,
-    /// The program may write its registers.
-    pub writable: bool,
-}
-
 /// Counts the periods of such a clock, at any frequency of the core.
 #[derive(Clone, Debug)]
 pub struct OwnTicks {

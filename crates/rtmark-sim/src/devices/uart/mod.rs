@@ -7,11 +7,16 @@
 mod cadence;
 mod cmsdk;
 mod nrf;
+mod nxp;
 mod pl011;
+mod sam;
+mod send_clock;
 mod stm32;
 
 pub use cadence::Cadence;
 pub use cmsdk::Cmsdk;
 pub use nrf::NrfUarte;
+pub use nxp::NxpLpuart;
 pub use pl011::Pl011;
+pub use sam::{Sam, SamKind};
 pub use stm32::Stm32;

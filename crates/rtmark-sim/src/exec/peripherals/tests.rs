@@ -29,6 +29,7 @@ mod registers;
 mod resets;
 mod rp;
 mod stm32;
+mod uart_clocks;
 mod uarts;
 
 /// A machine whose program is the test.

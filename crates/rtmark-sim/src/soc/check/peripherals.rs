@@ -32,7 +32,11 @@ pub(super) fn check_options(
     } else if peripheral.repetition_counter.is_some() && *kind != Stm32Timer {
         ("repetition_counter", "repetition_counter is for kind = \"stm32-timer\"".to_owned())
     } else if peripheral.counts.is_some() != kind.has_own_clock() {
-        ("counts", "counts is for real-time clocks of STM32, which need it".to_owned())
+        (
+            "counts",
+            "counts is for real-time clocks of STM32 and UARTs of SAM and i.MX, which need it"
+                .to_owned(),
+        )
     } else if peripheral.writable_by.is_some() && !kind.has_own_clock() && *kind != Registers {
         ("writable_by", "writable_by is for registers and real-time clocks of STM32".to_owned())
     } else if peripheral.writable_by.is_none() && guards {
@@ -151,7 +155,7 @@ mod tests {
     fn real_time_clocks_and_lines_name_what_there_is() {
         assert_eq!(refusal("counts = 'HSI'", LINE, CLOCKS), None);
         let wrong = [
-            ("", LINE, CLOCKS, "counts is for real-time clocks of STM32, which need it"),
+            ("", LINE, CLOCKS, "counts is for real-time clocks of STM32 and UARTs of SAM"),
             ("counts = 'LSE'", LINE, CLOCKS, "RTC counts LSE: clock_tree has no such clock"),
             ("counts = 'HSI'", LINE, "", "clock_tree has no such clock"),
             ("counts = 'HSI'\nwakeup_timer = false", LINE, CLOCKS, "clocks with a calendar"),

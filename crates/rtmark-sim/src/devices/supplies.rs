@@ -3,10 +3,17 @@
 
 use std::sync::Arc;
 
-use super::OwnSupply;
-use crate::devices::{AttachedDevice, Devices, Effects, each, find, held};
-use crate::devices::{Device, DeviceModel as _};
-use crate::soc::{ClockCondition, ClockTree, Peripheral, Soc};
+use super::{AttachedDevice, Device, DeviceModel as _, Devices, Effects, each, find, held};
+use crate::soc::{ClockCondition, ClockRate, ClockTree, Peripheral, Soc};
+
+/// What the rest of the chip determines of such a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnSupply {
+    /// Its clock; `None` while that is off.
+    pub clock: Option<ClockRate>,
+    /// The program may write its registers.
+    pub writable: bool,
+}
 
 /// What determines that of one device.
 #[derive(Debug)]
@@ -59,7 +66,7 @@ impl Supplies {
 
 impl Devices {
     /// Tells each of these devices how its clock runs, and what can be written, after registers have been written.
-    pub(in crate::devices) fn follow_supply_registers(&mut self, now: u64, effects: &mut Effects) {
+    pub(super) fn follow_supply_registers(&mut self, now: u64, effects: &mut Effects) {
         let Some(all) = self.supplies.0.clone() else { return };
         for SupplyRule { at, clock, writable_by } in &all.rules {
             let read = |address| held(&self.attached, address);
