@@ -390,7 +390,11 @@ fn progress((begins, ends): (u64, u64), samples: u64) -> String {
 fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
     match ending {
         Ending::Exit(_) => None,
-        Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset => {
+        Ending::Fault(_)
+        | Ending::Lockup(_)
+        | Ending::Breakpoint(_)
+        | Ending::Reset
+        | Ending::Watchdog { .. } => {
             Some((FailureKind::Fault, "`{again}` shows the same run by itself"))
         }
         Ending::Internal(_) => Some((FailureKind::Internal, "{mistake}")),

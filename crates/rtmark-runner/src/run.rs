@@ -4,6 +4,7 @@ use rtmark_observe::{RunClock, stack_overflow, watch_main_stack};
 use rtmark_sim::{
     ExitStatus, FaultKind, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver,
     Landmarks, LoadError, Machine, Memory, MemoryKind, Observer, Register, Soc, Stop,
+    WatchdogCause,
 };
 use rtmark_units::Cycles;
 
@@ -34,6 +35,13 @@ pub enum Ending {
     SlowerClock,
     /// The program asked for a system reset.
     Reset,
+    /// A watchdog resets the chip.
+    Watchdog {
+        /// The watchdog's first address.
+        base: u32,
+        /// Why it does.
+        cause: WatchdogCause,
+    },
     /// The observer ended the run.
     Observer,
     /// The program printed a text at which the run was to stop, by its number.
@@ -55,6 +63,7 @@ impl From<Stop> for Ending {
             Stop::Asleep => Self::Asleep,
             Stop::SlowerClock => Self::SlowerClock,
             Stop::ResetRequested => Self::Reset,
+            Stop::Watchdog { base, cause } => Self::Watchdog { base, cause },
             Stop::Observer => Self::Observer,
             Stop::Output(text) => Self::Output(text),
             Stop::Internal(error) => Self::Internal(error),
@@ -227,6 +236,17 @@ impl<'a> Session<'a> {
             Ending::Exit(ExitStatus(status)) => format!("exit: failure, status {status}"),
             Ending::Reset => {
                 format!("the program requested a system reset before {}", self.location())
+            }
+            Ending::Watchdog { base, cause } => {
+                let peripherals = &self.machine.soc().peripherals;
+                let name =
+                    peripherals.iter().find(|it| it.base == *base).map(|it| it.name.as_str());
+                let why = match cause {
+                    WatchdogCause::Expired => "has not refreshed it in time",
+                    WatchdogCause::RefreshedEarly => "has refreshed it before its window",
+                };
+                let (name, location) = (name.unwrap_or_default(), self.location());
+                format!("the watchdog {name} resets the chip before {location}: the program {why}")
             }
             Ending::Fault(report) => format!("fault: {}", fault(report)),
             Ending::Lockup(report) => format!("lockup: {}", fault(report)),

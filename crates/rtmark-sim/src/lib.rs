@@ -76,6 +76,7 @@ mod timing;
 pub use debug::{Access, AccessKind, Advance, Bound, Elapsed, Instruction, TrialOutcome};
 pub use devices::{
     ClockChange, ClockHistory, Level, PinChange, SendFault, Strictness, UnknownClock, Unmodelled,
+    WatchdogCause,
 };
 pub use host::Host;
 pub use image::{

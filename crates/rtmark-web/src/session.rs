@@ -352,7 +352,7 @@ fn ending(stop: Stop, is_over: bool) -> Option<Ending> {
             ended(Ended::Fault, format!("a breakpoint instruction at {address:#010x}"))
         }
         Stop::Asleep => ended(Ended::Asleep, "it sleeps, and nothing can wake it".to_owned()),
-        Stop::ResetRequested => Some(Ending::Reset),
+        Stop::ResetRequested | Stop::Watchdog { .. } => Some(Ending::Reset),
         Stop::Internal(error) => ended(Ended::Internal, error.to_string()),
         other => ended(Ended::Internal, format!("it stopped for an unknown reason: {other:?}")),
     }

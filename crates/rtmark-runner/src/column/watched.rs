@@ -195,7 +195,11 @@ impl ForeignImage {
         let until = format!("results up to that point are kept: {rows} series");
         let fault = matches!(
             ending,
-            Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset
+            Ending::Fault(_)
+                | Ending::Lockup(_)
+                | Ending::Breakpoint(_)
+                | Ending::Reset
+                | Ending::Watchdog { .. }
         );
         let failed = |kind, message: String, hint: &str| {
             Some(source.failed(kind, format!("{message}; {until}"), hint, console))

@@ -32,6 +32,7 @@ mod timer;
 mod transmitter;
 mod uart;
 mod unmodelled;
+mod watchdog;
 mod wires;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +68,8 @@ pub use timer::MachineTimer;
 use timer::RpChip;
 pub use transmitter::SendFault;
 pub use unmodelled::{Strictness, Unmodelled};
+pub use watchdog::WatchdogCause;
+use watchdog::{Iwdg, NrfWatchdog};
 use wires::OutputEdges;
 pub use wires::Signals;
 
@@ -142,6 +145,8 @@ enum Device {
     CadenceTtc(timer::CadenceTtc),
     CalendarRtc(CalendarRtc),
     CounterRtc(CounterRtc),
+    Iwdg(Iwdg),
+    NrfWatchdog(NrfWatchdog),
 }
 
 macro_rules! each {
@@ -173,6 +178,8 @@ macro_rules! each {
             Device::CadenceTtc($it) => $what,
             Device::CalendarRtc($it) => $what,
             Device::CounterRtc($it) => $what,
+            Device::Iwdg($it) => $what,
+            Device::NrfWatchdog($it) => $what,
         }
     };
 }
@@ -284,6 +291,8 @@ pub struct Devices {
     waits: MemoryWaits,
     slower_clock: SlowerClock,
     supplies: Supplies,
+    /// The watchdog that resets the chip, by its base.
+    watchdog: Option<(u32, WatchdogCause)>,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
     /// The peripherals without a model that the soc file names.
@@ -354,6 +363,8 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Stm32RtcV1 => Device::CounterRtc(CounterRtc::new(ratio)),
         Kind::Stm32RtcV2 => Device::CalendarRtc(CalendarRtc::new(RtcLayout::V2, peripheral, ratio)),
         Kind::Stm32RtcV3 => Device::CalendarRtc(CalendarRtc::new(RtcLayout::V3, peripheral, ratio)),
+        Kind::Stm32Iwdg => Device::Iwdg(Iwdg::new(soc.clock)),
+        Kind::NrfWdt => Device::NrfWatchdog(NrfWatchdog::new(soc.clock)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::new(peripheral.enabled)),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
         Kind::Rp2350RiscvTimer => Device::SioTimer(timer::SioTimer::new(peripheral, soc.clock)),
@@ -416,6 +427,7 @@ impl Devices {
             waits,
             slower_clock: SlowerClock::default(),
             supplies,
+            watchdog: None,
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -526,6 +538,16 @@ impl Devices {
         }
     }
 
+    /// Returns whether a watchdog resets the chip.
+    pub const fn has_watchdog_reset(&self) -> bool {
+        self.watchdog.is_some()
+    }
+
+    /// Takes the watchdog that resets the chip, by its base, and why it does.
+    pub const fn take_watchdog_reset(&mut self) -> Option<(u32, WatchdogCause)> {
+        self.watchdog.take()
+    }
+
     /// Returns the earliest cycle in which a device does something by itself.
     #[inline]
     pub const fn next(&self) -> u64 {
@@ -559,6 +581,9 @@ impl Devices {
         let attached = &mut self.attached[at];
         let (outputs, due) = attached.outputs_and_due(now, ratio);
         let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
+        if let Some(cause) = WatchdogCause::of(outputs) {
+            self.watchdog = Some((attached.base, cause));
+        }
         // A due cycle that has been reached is dropped: the outputs already show its effect.
         let due = due.filter(|due| *due > now);
         let rescheduled = std::mem::replace(&mut attached.due, due) != due;

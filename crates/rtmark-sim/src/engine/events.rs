@@ -51,6 +51,9 @@ impl State {
             self.reset_requested = false;
             return Err(Stop::ResetRequested);
         }
+        if let Some((base, cause)) = self.devices.take_watchdog_reset() {
+            return Err(Stop::Watchdog { base, cause });
+        }
         if let Some(which) = self.console.take_found() {
             return Err(Stop::Output(which));
         }

@@ -175,7 +175,7 @@ impl State {
     /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
         let OutputChanges { changed, rescheduled } = self.devices.update_outputs(at, now);
-        if rescheduled {
+        if rescheduled || self.devices.has_watchdog_reset() {
             self.request_attention();
         }
         if changed != 0 {

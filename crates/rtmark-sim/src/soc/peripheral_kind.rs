@@ -77,6 +77,10 @@ pub enum PeripheralKind {
     /// (RTC)"). `irq` or `lines` of EXTI: alarm, wake-up.
     #[serde(rename = "stm32-rtc-v3")]
     Stm32RtcV3,
+    /// IWDG of STM32, a watchdog (RM0394, "Independent watchdog (IWDG)"). No interrupts.
+    Stm32Iwdg,
+    /// WDT of nRF51 and nRF52, a watchdog (nRF52840 PS, "WDT - Watchdog timer"). `irq`: the WDT.
+    NrfWdt,
     /// EXTI of STM32F1, F2, F4, L1 and L4 (RM0090, chapter 12), lines 0 to 15. `irq`: one number for each
     /// of these lines; several lines may share one.
     Stm32ExtiV1,
@@ -156,6 +160,8 @@ impl PeripheralKind {
                 | Self::NrfGpio
                 | Self::NrfGpiote
                 | Self::NrfPpi
+                | Self::NrfWdt
+                | Self::Stm32Iwdg
                 | Self::Stm32RtcV1
                 | Self::Stm32RtcV2
                 | Self::Stm32RtcV3
@@ -182,6 +188,7 @@ impl PeripheralKind {
             Self::Registers
             | Self::NrfGpio
             | Self::NrfPpi
+            | Self::Stm32Iwdg
             | Self::Rp2040Sio
             | Self::Rp2350Sio
             | Self::RiscvClint
@@ -201,6 +208,7 @@ impl PeripheralKind {
             | Self::NrfClock
             | Self::NrfEgu
             | Self::NrfGpiote
+            | Self::NrfWdt
             | Self::Rp2040IoBank
             | Self::Rp2350IoBank
             | Self::Rp2350RiscvTimer
@@ -230,6 +238,7 @@ impl PeripheralKind {
                 | Self::Stm32UsartV2
                 | Self::Stm32Lpuart
                 | Self::Stm32Timer
+                | Self::Stm32Iwdg
                 | Self::Stm32RtcV1
                 | Self::Stm32RtcV2
                 | Self::Stm32RtcV3
@@ -243,7 +252,9 @@ impl PeripheralKind {
 
     /// Returns whether it counts a clock of its own.
     pub const fn has_own_clock(self) -> bool {
-        matches!(self, Self::Stm32RtcV1) || self.has_calendar() || self.is_uart_with_own_clock()
+        matches!(self, Self::Stm32RtcV1 | Self::Stm32Iwdg)
+            || self.has_calendar()
+            || self.is_uart_with_own_clock()
     }
 
     /// Returns whether it is a UART whose clock is one of the clock tree.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use rtmark_units::Cycles;
 
+use crate::devices::WatchdogCause;
 use crate::soc::CoreKind;
 
 /// The status with which a program ended by semihosting; 0 for success.
@@ -250,6 +251,13 @@ pub enum Stop {
     /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
     /// performs it.
     ResetRequested,
+    /// A watchdog resets the chip; [`Machine::reset`](crate::Machine::reset) performs it.
+    Watchdog {
+        /// The watchdog's first address.
+        base: u32,
+        /// Why it does.
+        cause: WatchdogCause,
+    },
     /// The simulator detected an error of its own, so no figure of this run counts. Every further run ends
     /// with the same stop until a reset.
     Internal(Box<InternalError>),

@@ -52,5 +52,6 @@ mod timing;
 mod trace;
 mod uf2;
 mod unmodelled;
+mod watchdogs;
 mod watching;
 mod windows;

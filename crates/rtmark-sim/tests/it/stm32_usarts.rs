@@ -1,7 +1,9 @@
 //! How many bytes an STM32's USART takes at once. The judge: which of them have FIFOs and how large those are by ST's
 //! device headers (IS_UART_FIFO_INSTANCE) and drivers (TX_FIFO_DEPTH).
 
-use rtmark_sim::{Cycles, Machine, Register, Soc};
+use rtmark_sim::{Cycles, Machine, Soc};
+
+use crate::support::load_word;
 
 const CR1: u32 = 0x00;
 const BRR: u32 = 0x0C;
@@ -13,22 +15,13 @@ const FIFOEN: u32 = 1 << 29;
 /// Data register empty; with FIFOs: not full.
 const TXE: u32 = 1 << 7;
 
-/// Executes `ldr r7, [r6]` for an address.
-fn loaded(machine: &mut Machine, address: u32) -> u32 {
-    machine.poke(0x2000_0000, &0x6837_u16.to_le_bytes()).expect("RAM");
-    machine.set_register(Register::R(6), address);
-    machine.set_register(Register::Pc, 0x2000_0000);
-    machine.step(Cycles::MAX).expect("a step");
-    machine.register(Register::R(7))
-}
-
 /// Fills a USART's transmitter, and returns how many bytes it takes before it says that it is full.
 fn taken(soc: &str, usart: u32, control: u32) -> u32 {
     let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
     machine.store_word(usart + BRR, 0xFFF0).expect("a register");
     machine.store_word(usart + CR1, control | UE | TE).expect("a register");
     let mut taken = 0;
-    while loaded(&mut machine, usart + ISR) & TXE != 0 {
+    while load_word(&mut machine, usart + ISR) & TXE != 0 {
         machine.store_word(usart + TDR, u32::from(b'a')).expect("a register");
         taken += 1;
         assert!(taken < 100 && machine.cycles() < Cycles(10_000), "a byte takes far longer");

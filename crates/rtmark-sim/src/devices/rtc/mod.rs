@@ -16,3 +16,4 @@ mod wakeup;
 pub use layout::RtcLayout;
 pub use stm32::CalendarRtc;
 pub use stm32f1::CounterRtc;
+pub use ticks::OwnTicks;

@@ -34,7 +34,7 @@ pub(super) fn check_options(
     } else if peripheral.counts.is_some() != kind.has_own_clock() {
         (
             "counts",
-            "counts is for real-time clocks of STM32 and UARTs of SAM and i.MX, which need it"
+            "counts is for real-time clocks and IWDGs of STM32 and UARTs of SAM and i.MX, which need it"
                 .to_owned(),
         )
     } else if peripheral.writable_by.is_some() && !kind.has_own_clock() && *kind != Registers {
@@ -155,7 +155,7 @@ mod tests {
     fn real_time_clocks_and_lines_name_what_there_is() {
         assert_eq!(refusal("counts = 'HSI'", LINE, CLOCKS), None);
         let wrong = [
-            ("", LINE, CLOCKS, "counts is for real-time clocks of STM32 and UARTs of SAM"),
+            ("", LINE, CLOCKS, "counts is for real-time clocks and IWDGs of STM32"),
             ("counts = 'LSE'", LINE, CLOCKS, "RTC counts LSE: clock_tree has no such clock"),
             ("counts = 'HSI'", LINE, "", "clock_tree has no such clock"),
             ("counts = 'HSI'\nwakeup_timer = false", LINE, CLOCKS, "clocks with a calendar"),

@@ -62,6 +62,15 @@ pub const MPU_RBAR: u32 = 0xE000_ED9C;
 pub const MPU_RASR: u32 = 0xE000_EDA0;
 pub const FPCCR: u32 = 0xE000_EF34;
 
+/// Executes `ldr r7, [r6]` for an address, in a chip's RAM at its usual address.
+pub fn load_word(machine: &mut Machine, address: u32) -> u32 {
+    machine.poke(0x2000_0000, &0x6837_u16.to_le_bytes()).expect("RAM");
+    machine.set_register(Register::R(6), address);
+    machine.set_register(Register::Pc, 0x2000_0000);
+    machine.step(Cycles::MAX).expect("a step");
+    machine.register(Register::R(7))
+}
+
 /// Returns a soc with memories that never wait.
 pub fn soc(core: CoreKind) -> Soc {
     let priority_bits = if core.is_mainline() { 4 } else { 2 };

@@ -53,6 +53,7 @@ pub fn word(end: &End) -> &'static str {
         Ending::Breakpoint(_) => "breakpoint",
         Ending::Asleep => "asleep",
         Ending::Reset => "reset",
+        Ending::Watchdog { .. } => "watchdog",
         Ending::Limit => "limit",
         Ending::Internal(_) => "internal",
         Ending::Observer => "observer",
@@ -74,7 +75,8 @@ pub fn exit(end: &End) -> Exit {
         | Ending::Fault(_)
         | Ending::Lockup(_)
         | Ending::Breakpoint(_)
-        | Ending::Reset => Exit::Faulted,
+        | Ending::Reset
+        | Ending::Watchdog { .. } => Exit::Faulted,
         Ending::Internal(_) => Exit::Internal,
         _ => Exit::OutOfBudget,
     }
@@ -145,6 +147,10 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
         Ending::Breakpoint(_) => {
             Some("a breakpoint instruction often ends a panic or assert: see the output above")
         }
+        Ending::Watchdog { .. } => Some(
+            "look where the program refreshes it, and what kept it from there: --trace shows what executed last, and \
+             --stats shows peripherals without a model",
+        ),
         Ending::Reset => Some("firmware often resets after a panic: see the output above"),
         Ending::Asleep => Some(
             "let the program exit through semihosting SYS_EXIT, enable an interrupt that wakes it, or give what it \

@@ -31,7 +31,7 @@ pub struct Outcome<'a> {
     pub soc: &'a str,
     /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: &'a str,
-    /// How the run ended: exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit,
+    /// How the run ended: exit, returned, until, fault, lockup, breakpoint, asleep, reset, watchdog, limit,
     /// observer, interrupted (by Ctrl-C) or other. An internal error of the simulator produces no document, but
     /// exit code 1.
     pub ending: &'static str,

@@ -136,8 +136,12 @@ pub fn replay(
         let hint = "use the rtmark that created the snapshot; if this is the one, report a bug";
         refuse(path, error, hint)
     })?;
-    Ok(Some(ended)
-        .filter(|ended| matches!(ended, Ending::Exit(_) | Ending::Reset | Ending::Internal(_))))
+    Ok(Some(ended).filter(|ended| {
+        matches!(
+            ended,
+            Ending::Exit(_) | Ending::Reset | Ending::Watchdog { .. } | Ending::Internal(_)
+        )
+    }))
 }
 
 #[cfg(test)]
