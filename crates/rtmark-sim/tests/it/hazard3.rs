@@ -219,6 +219,34 @@ fn bit_manipulation_follows_the_extensions() {
     assert_eq!(of(r_type(3 << 1, A2, A1, 0, A3, 0x0B)), 7, "h3.bextm");
 }
 
+/// A write replaces one half of a counter that counts all the same (Hazard3's `csr_mcycle.c` and `csr_minstret.c`, and
+/// the RTL).
+#[test]
+fn counters_count_also_the_instruction_that_writes_their_other_half() {
+    const MCOUNTINHIBIT: u32 = 0x320;
+    let after = |counts: i32, writes: &[(u32, u32)], reads: u32| {
+        let (start, set) = (csr(CSRRW, MCOUNTINHIBIT, 0, A1), [addi(A1, 0, counts)]);
+        let write = |&(number, from): &(u32, u32)| csr(CSRRW, number, 0, from);
+        let values = [addi(A1, 0, -1), addi(A2, 0, -2)];
+        let words: Vec<u32> = set.into_iter().chain([start]).chain(values).collect();
+        let read = [csr(CSRRS, reads, A2, 0), csr(CSRRS, reads, A3, 0)];
+        let words: Vec<u32> =
+            words.into_iter().chain(writes.iter().map(write)).chain(read).collect();
+        let mut machine = machine(&Code::words(&words));
+        trace(&mut machine, words.len());
+        [A2, A3].map(|register| machine.register(Register::R(register as u8)))
+    };
+    for (low, high) in [(0xB00, 0xB80), (0xB02, 0xB82)] {
+        // All ones are one count from a carry, in each of the two instructions after the first.
+        let carries = [(low, 0), (high, 0), (low, A1), (low, A1), (low, A1)];
+        assert_eq!(after(0, &carries, high), [2, 3], "{low:#x}");
+        assert_eq!(after(5, &carries, high), [0, 0], "{low:#x}, stopped");
+        let wraps = [(low, 0), (high, 0), (low, A2), (high, A1)];
+        assert_eq!(after(0, &wraps, high), [0xFFFF_FFFF, 0], "{low:#x}");
+        assert_eq!(after(5, &wraps, low), [0xFFFF_FFFE; 2], "{low:#x}, stopped");
+    }
+}
+
 #[test]
 fn store_conditional_fails_without_reservation() {
     let (lr, sc) = (atomic(2, A2, A0, 0), atomic(3, A3, A0, A1));

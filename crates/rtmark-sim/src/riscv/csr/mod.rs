@@ -388,23 +388,14 @@ impl Csrs {
             ibex::CPUCTRLSTS => self.status = value & ibex::STATUS,
             pmp::PMPCFG0..=0x3BF | pmp::PMPCFGM0 => self.pmp.write(number, value),
             TSELECT..=TCONTROL => self.triggers.write(number, value),
-            MCYCLE => {
-                let high = self.cycle.value(cycle) & !0xFFFF_FFFF;
-                self.cycle.set(high | u64::from(value), cycle);
+            MCYCLE | MCYCLEH => {
+                let counted = self.cycle.value(cycle + self.counts_while_written());
+                self.cycle.set(half_written(counted, value, number == MCYCLEH), cycle);
             }
-            MCYCLEH => {
-                // An Ibex does not count in the cycle in which either half of the counter is
-                // written.
-                let counted = u64::from(self.rules.set == RegisterSet::Hazard3);
-                let low = self.cycle.value(cycle + counted) & 0xFFFF_FFFF;
-                self.cycle.set(u64::from(value) << 32 | low, cycle);
-            }
-            MINSTRET => {
-                self.retired.set(self.retired.value & !0xFFFF_FFFF | u64::from(value));
-            }
-            MINSTRETH => {
-                let low = self.retired.value & 0xFFFF_FFFF;
-                self.retired.set(u64::from(value) << 32 | low);
+            MINSTRET | MINSTRETH => {
+                let counts = self.counts_while_written() * u64::from(self.counts_retired());
+                let counted = self.retired.value.wrapping_add(counts);
+                self.retired.set(half_written(counted, value, number == MINSTRETH));
             }
             irq::MEICONTEXT => {
                 let saved = (value >> 3 & 1) << Interrupt::Timer.code()
@@ -468,6 +459,13 @@ impl Csrs {
             Interrupts::Xh3irq => Interrupt::External,
             Interrupts::Lines => Interrupt::of_line(interrupt),
         }
+    }
+
+    /// Returns how much the counters count in the cycle in which either half of one is written: nothing on an Ibex; on
+    /// a Hazard3 the write replaces one half of what they then are, so that the other half gets the count or a carry
+    /// (RTL at commit 86fc4e3f).
+    const fn counts_while_written(&self) -> u64 {
+        matches!(self.rules.set, RegisterSet::Hazard3) as u64
     }
 
     /// Counts a retired instruction, unless it has just written the counter.
@@ -566,5 +564,14 @@ impl Csrs {
             powered_down: self.msleep & 2 != 0,
             also_on_block: self.msleep & 4 != 0,
         }
+    }
+}
+
+/// Returns a counter's value after one half of it has been written.
+const fn half_written(counter: u64, half: u32, is_upper: bool) -> u64 {
+    if is_upper {
+        (half as u64) << 32 | counter & 0xFFFF_FFFF
+    } else {
+        counter & !0xFFFF_FFFF | half as u64
     }
 }
