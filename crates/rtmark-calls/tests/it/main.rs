@@ -1,6 +1,7 @@
 //! Judges what is recorded of calls by programs whose calls are known.
 
 mod cycles;
+mod executors;
 mod handlers;
 mod inlined;
 mod lookalikes;
