@@ -207,12 +207,7 @@ impl Outcome<'_> {
     /// Returns a hint if the program wrote to a register without a model, perhaps to start something that
     /// would wake it.
     pub fn wake_hint(&self) -> Option<String> {
-        let started = self.unmodelled.iter().find(|register| register.writes > 0)?;
-        let place = started.place();
-        Some(format!(
-            "the program may be waiting for something that it started through {place}, which has no model: \
-             add a [[peripheral]] for it to the soc file (docs/socs.md)"
-        ))
+        wake_hint(&self.unmodelled)
     }
 
     /// Formats the output of `--stats`.
@@ -252,9 +247,42 @@ pub fn polling_hint(unmodelled: &[Unmodelled]) -> Option<String> {
     })
 }
 
+/// Returns a hint if a program that nothing wakes wrote to a register without a model. Whether that was to start
+/// something is unknown: it may just as well wait for what the run can be given.
+fn wake_hint(unmodelled: &[Unmodelled]) -> Option<String> {
+    let mut started = unmodelled.iter().filter(|register| register.writes > 0);
+    let place = started.next()?.place();
+    let others = if started.next().is_some() { " or another register that" } else { ", which" };
+    Some(format!(
+        "the program may be waiting for bytes for a UART (--uart-in) or the level of a pin (--pin), or for something \
+         that it started through {place}{others} has no model: add a [[peripheral]] for it to the soc file \
+         (docs/socs.md)"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn written(address: u32, register: &str, writes: u64) -> Unmodelled {
+        Unmodelled { address, register: Some(register.to_owned()), reads: 1, writes }
+    }
+
+    /// A shell that waits to be typed to has often written to a peripheral without a model before.
+    #[test]
+    fn a_program_that_nothing_wakes_may_wait_for_input() {
+        let all = [(0x10, "DMA.ISR", 0), (0x14, "DMA.CR", 1), (0x20, "ADC.CR", 2)];
+        let all = all.map(|(address, name, writes)| written(address, name, writes));
+        assert_eq!(wake_hint(&all[..1]), None);
+        let one = wake_hint(&all[..2]).unwrap_or_default();
+        assert!(one.contains("(--uart-in)") && one.contains("(--pin)"), "{one}");
+        assert!(one.contains("through DMA.CR (0x00000014), which has no model"), "{one}");
+        let more = wake_hint(&all).unwrap_or_default();
+        assert!(
+            more.contains("DMA.CR (0x00000014) or another register that has no model"),
+            "{more}"
+        );
+    }
 
     #[test]
     fn the_published_schema_is_current() {
