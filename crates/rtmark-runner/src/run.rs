@@ -251,7 +251,7 @@ impl<'a> Session<'a> {
             Ending::Fault(report) => format!("fault: {}", fault(report)),
             Ending::Lockup(report) => format!("lockup: {}", fault(report)),
             Ending::Breakpoint(address) if self.is_in_substitute(*address) => {
-                let caller = self.machine.register(Register::R(14)) & !1;
+                let caller = self.machine.register(Register::Link) & !1;
                 let from = internal_error::location(caller, self.image, self.elf);
                 let from = from.map_or_else(String::new, |from| format!(", from {from}"));
                 format!(

@@ -1,5 +1,7 @@
 //! Programs that call the boot ROM of a chip.
 
+use std::process::Command;
+
 use super::Scratch;
 use crate::common::run_rtmark;
 
@@ -18,4 +20,21 @@ fn a_program_that_enters_the_usb_loader_is_told_so() {
     );
     result.assert_error(11, &["called the boot ROM", "reset_to_usb_boot"]);
     assert!(!result.stderr.contains("panic"), "{result:#?}");
+}
+
+/// RP2350 datasheet, 5.4: `reboot` has the code RB, and RISC-V programs find the function that looks codes up
+/// by the halfword at 0x7DFA.
+#[test]
+fn the_function_that_calls_the_rom_is_told_on_risc_v_too() {
+    let scratch = Scratch::new();
+    let text = ".globl _start\n_start: la sp, 0x20010000\ncall restart\n\
+                .type restart, @function\nrestart: li t0, 0x7dfa\nlhu t0, 0(t0)\nli a0, 0x4252\nli a1, 1\n\
+                jalr t0\nmv t0, a0\nli a0, 0\njalr t0\nj .\n.size restart, . - restart\n";
+    std::fs::write(scratch.path("app.s"), text).expect("writable");
+    let mut gcc = Command::new("riscv64-unknown-elf-gcc");
+    gcc.args(["-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-Wl,-n,-Ttext=0x10000000"]);
+    gcc.arg(scratch.path("app.s")).arg("-o").arg(scratch.path("app.elf"));
+    assert!(gcc.status().expect("riscv64-unknown-elf-gcc is installed").success());
+    let result = run_rtmark(&scratch.path(""), &["sim", "app.elf", "--soc", "rp2350-riscv"]);
+    result.assert_error(11, &["called the boot ROM", "from restart+"]);
 }
