@@ -15,6 +15,11 @@ impl CarriedCalls {
         self.threads.get(&stack).copied().unwrap_or(stack)
     }
 
+    /// Tells whether a stack is one on which a thread's call continues.
+    pub fn is_carried(&self, stack: u64) -> bool {
+        self.threads.contains_key(&stack)
+    }
+
     /// Continues a thread's call on another stack.
     pub fn begin(&mut self, stack: u64, thread: u64) {
         self.threads.insert(stack, thread);
@@ -36,6 +41,7 @@ mod tests {
         calls.begin(7, 1);
         calls.begin(9, 2);
         assert_eq!([7, 9, 8].map(|stack| calls.thread_of(stack)), [1, 2, 8]);
+        assert_eq!([7, 9, 1].map(|stack| calls.is_carried(stack)), [true, true, false]);
         calls.end(Some(1));
         assert_eq!([7, 9].map(|stack| calls.thread_of(stack)), [7, 2]);
         calls.end(None);

@@ -154,6 +154,12 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.calls.stack_number().map(|number| self.carried.thread_of(number))
     }
 
+    /// Returns whether a thread's call has brought the stack in use, so that all that is called there is part of it, even
+    /// a function in the place of the first one there.
+    fn is_carried(&self) -> bool {
+        self.calls.stack_number().is_some_and(|number| self.carried.is_carried(number))
+    }
+
     /// Handles the beginning of a function after an exception, in which a thread's call may continue on another stack.
     fn carry_on(&mut self, node: Node) {
         if let Some(here) = self.calls.stack_number()
@@ -488,7 +494,8 @@ impl Observer for CallRecorder<'_, '_> {
             }
             // This includes calls from inlined code: a wrapper, such as those of Zephyr's system calls,
             // is nothing more than the call.
-            if class.is_call && pc != self.next && self.entries.contains(&pc) {
+            let is_call = class.is_call && !self.is_carried();
+            if is_call && pc != self.next && self.entries.contains(&pc) {
                 self.begin(machine, node, now, beginning);
             } else if let Some(Beginning { site, .. }) = beginning {
                 self.wrappers.called(pc, stack, site);
