@@ -287,6 +287,37 @@ fn a_call_during_which_only_the_kernels_own_thread_ran_returned() {
     assert_eq!((cost.called.len(), cost.never), (1, vec!["mk_unused".to_owned()]));
 }
 
+/// FreeRTOS's timer task: what it calls belongs to nobody, what an expired timer's function calls does.
+#[test]
+fn a_kernels_timer_task_is_the_kernels_and_its_functions_are_the_applications() {
+    let shares = |more: &str| {
+        let program = Program::assembled(&format!(
+            "function start
+                bl prvTimerTask
+                finish
+            function prvTimerTask
+                mov r7, lr
+                {more}
+                bl xQueueReceive
+                bl expired
+                bx r7
+            function expired
+                mov r6, lr
+                bl xTaskResumeAll
+                bx r6
+            function xQueueReceive
+                bx lr
+            function xTaskResumeAll
+                bx lr"
+        ));
+        let cost = program.cost(include_str!("../../kernels/freertos.toml"));
+        let names: Vec<&str> = cost.called.iter().map(|one| one.function.as_str()).collect();
+        assert_eq!(names, ["xTaskResumeAll"]);
+        cost.shares
+    };
+    assert_eq!(shares("nop").kernel, shares("").kernel + 1);
+}
+
 #[test]
 fn the_idle_thread_ends_a_switch() {
     let program = with_threads(
