@@ -257,12 +257,28 @@ impl<'a> Stacks<'a> {
     /// Returns the thread that executes at a place: one that was interrupted there, or a new one.
     fn resume(&mut self, pc: u32, sp: u32, stack: ThreadStack, is_named: bool) -> usize {
         let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
-        if let Some(at) = self.suspended.iter().rposition(fits) {
+        let found = self.suspended.iter().rposition(fits);
+        if let Some(at) = found.or_else(|| self.served(pc, sp, stack)) {
             return self.suspended.remove(at).thread;
+        }
+        if stack == ThreadStack::Process {
+            // A stack that begins anew there has nothing to continue.
+            self.suspended.retain(|it| it.sp != sp || self.threads[it.thread].stack != stack);
         }
         let name = self.functions.at(pc);
         self.threads.push(Thread { name, given: None, is_named, stack, high: sp, low: sp, sp });
         self.threads.len() - 1
+    }
+
+    /// Returns which suspended thread continues behind a call that has been served on another stack, not where it was
+    /// interrupted. No two have the same stack pointer; a thread that begins does so with a function.
+    fn served(&self, pc: u32, sp: u32, stack: ThreadStack) -> Option<usize> {
+        let begins = self.symbols.name_at(pc).is_none_or(|at| at.offset == 0);
+        let is_it = |suspended: &Suspended| {
+            suspended.sp == sp && self.threads[suspended.thread].stack == stack
+        };
+        let is_told_apart = stack == ThreadStack::Process && !begins;
+        is_told_apart.then(|| self.suspended.iter().rposition(is_it)).flatten()
     }
 
     /// Tells whether the stack pointer has left a thread's stack in one instruction: it has moved far,

@@ -45,6 +45,22 @@ fn tasks_have_their_frames_and_saved_registers() {
     }
 }
 
+/// A task and what serves its calls have a stack each, whatever its calls return to.
+#[test]
+fn a_task_whose_calls_are_served_on_another_stack_keeps_its_own() {
+    let program = Program::build("service", CORTEX_M, &["service.s"]);
+    let expected = [
+        stack("reset", Main, 0, 0x2000_1000),
+        // Two functions' registers, and the frame of the exception, which is aligned.
+        stack("task", Task, 8 + 20 + 4 + 32, 0x2000_0800),
+        stack("serve", Task, 32, 0x2000_0C00),
+        stack("SVCall", Interrupt, 0, 0),
+    ];
+    for core in ["generic-cortex-m0", "generic-cortex-m3"] {
+        assert_eq!(of(&program, program.until(&soc(core), "stop")), expected, "{core}");
+    }
+}
+
 #[test]
 fn each_nested_interrupt_counts_what_it_adds() {
     let program = Program::build("nested", CORTEX_M, &["nested.s"]);
