@@ -46,6 +46,10 @@ pub enum PeripheralKind {
     /// LPUART of i.MX RT (IMXRT1060RM, chapter "Low Power Universal Asynchronous Receiver/Transmitter"). `irq`: the
     /// LPUART.
     NxpLpuart,
+    /// PIT of i.MX RT (IMXRT1060RM, chapter "Periodic Interrupt Timer"). `irq`: the PIT.
+    NxpPit,
+    /// GPT of i.MX RT, without pins (IMXRT1060RM, chapter "General Purpose Timer"). `irq`: the GPT.
+    NxpGpt,
     /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
     NrfTimer,
     /// RTC of nRF51 and nRF52 (nRF52840 PS, 6.22).
@@ -135,7 +139,10 @@ impl PeripheralKind {
                 | Self::Stm32Lpuart
                 | Self::NrfUarte
                 | Self::NrfUart
-        ) || self.is_uart_with_own_clock()
+                | Self::SamUart
+                | Self::SamUsart
+                | Self::NxpLpuart
+        )
     }
 
     /// Returns whether the kind itself determines which registers show its pins.
@@ -161,11 +168,7 @@ impl PeripheralKind {
                 | Self::NrfGpiote
                 | Self::NrfPpi
                 | Self::NrfWdt
-                | Self::Stm32Iwdg
-                | Self::Stm32RtcV1
-                | Self::Stm32RtcV2
-                | Self::Stm32RtcV3
-        ) || self.is_uart_with_own_clock()
+        ) || self.has_own_clock()
     }
 
     /// Returns the numbers of channels that it may have, if chips with the same kind differ in it; the last is the
@@ -203,6 +206,8 @@ impl PeripheralKind {
             | Self::SamUart
             | Self::SamUsart
             | Self::NxpLpuart
+            | Self::NxpPit
+            | Self::NxpGpt
             | Self::NrfTimer
             | Self::NrfRtc
             | Self::NrfClock
@@ -252,14 +257,20 @@ impl PeripheralKind {
 
     /// Returns whether it counts a clock of its own.
     pub const fn has_own_clock(self) -> bool {
-        matches!(self, Self::Stm32RtcV1 | Self::Stm32Iwdg)
-            || self.has_calendar()
-            || self.is_uart_with_own_clock()
+        matches!(
+            self,
+            Self::Stm32Iwdg
+                | Self::SamUart
+                | Self::SamUsart
+                | Self::NxpLpuart
+                | Self::NxpPit
+                | Self::NxpGpt
+        ) || self.is_real_time_clock()
     }
 
-    /// Returns whether it is a UART whose clock is one of the clock tree.
-    const fn is_uart_with_own_clock(self) -> bool {
-        matches!(self, Self::SamUart | Self::SamUsart | Self::NxpLpuart)
+    /// Returns whether it is a real-time clock.
+    pub const fn is_real_time_clock(self) -> bool {
+        matches!(self, Self::Stm32RtcV1) || self.has_calendar()
     }
 
     /// Returns whether it is a real-time clock with a calendar.

@@ -7,6 +7,7 @@ mod cadence;
 mod cmsdk;
 mod machine;
 mod nrf;
+mod nxp;
 mod rp2040;
 mod stm32;
 
@@ -14,6 +15,7 @@ pub use cadence::CadenceTtc;
 pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
 pub use machine::{MachineTimer, SioTimer};
 pub use nrf::{NrfRtc, NrfTimer};
+pub use nxp::{NxpGpt, NxpPit};
 pub use rp2040::{Chip as RpChip, Rp2040Timer};
 pub use stm32::Stm32Timer;
 

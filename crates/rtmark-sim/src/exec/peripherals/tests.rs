@@ -1,7 +1,7 @@
 //! Devices as firmware sees them, in the repository's socs.
 
 use super::*;
-use crate::soc::Soc;
+use crate::soc::{ClockControl, Soc};
 use crate::{Cycles, FaultKind, Image, Register, Stop, Watch};
 use crate::{Machine, Unmodelled};
 
@@ -24,6 +24,7 @@ mod nrf;
 mod nrf_clock;
 mod nrf_rtc;
 mod nrf_variants;
+mod nxp_timers;
 mod pins;
 mod registers;
 mod resets;
@@ -53,6 +54,16 @@ impl Rig {
     fn pending(&mut self, irq: u16) -> bool {
         self.0.cortex_m_state().system.nvic.pending().contains(FIRST_INTERRUPT + irq)
     }
+}
+
+/// Creates a machine whose clocks its registers determine.
+fn following(soc: &str) -> Rig {
+    let soc = Soc::from_toml(soc).expect("good");
+    Rig(Machine::new(&Soc { clock_control: ClockControl::Registers, ..soc }))
+}
+
+fn imxrt() -> Rig {
+    following(include_str!("../../../../../socs/imxrt1062.toml"))
 }
 
 #[test]

@@ -4,7 +4,6 @@
 
 use super::*;
 use crate::SendFault;
-use crate::soc::ClockControl;
 
 const UART0: u32 = 0x400E_0800;
 const USART1: u32 = 0x4002_8000;
@@ -12,18 +11,8 @@ const MCKR: u32 = 0x400E_0630;
 const LPUART6: u32 = 0x4019_8000;
 const CSCDR1: u32 = 0x400F_C024;
 
-/// Creates a machine whose clocks its registers determine.
-fn following(soc: &str) -> Rig {
-    let soc = Soc::from_toml(soc).expect("good");
-    Rig(Machine::new(&Soc { clock_control: ClockControl::Registers, ..soc }))
-}
-
 fn sam() -> Rig {
     following(include_str!("../../../../../../socs/same70.toml"))
-}
-
-fn imxrt() -> Rig {
-    following(include_str!("../../../../../../socs/imxrt1062.toml"))
 }
 
 /// Returns how many cycles it takes until a status register's bit is set, in steps of one cycle from the cycle after
