@@ -72,8 +72,9 @@ fn an_iwdg_resets_the_chip_after_the_time_of_sts_formula() {
     ] {
         let mut machine = looping(soc);
         write(&mut machine, base, &[(KR, 0x5555)]);
-        prescaler.iter().for_each(|value| write(&mut machine, base, &[(PR, *value)]));
-        reload.iter().for_each(|value| write(&mut machine, base, &[(RLR, *value)]));
+        let set = [(PR, prescaler), (RLR, reload)];
+        let set: Vec<_> = set.iter().filter_map(|(at, value)| Some((*at, (*value)?))).collect();
+        write(&mut machine, base, &set);
         write(&mut machine, base, &[(KR, 0xCCCC)]);
         let periods =
             u64::min(4 << prescaler.unwrap_or(0), 256) * (reload.map_or(4095, u64::from) + 1);
