@@ -324,25 +324,25 @@ fn unmodelled_registers_are_reported_or_rejected() {
 #[test]
 fn polled_storage_only_registers_are_reported() {
     let mut nrf = machine!("nrf52840");
-    let (watchdog, temp) = (0x4001_0000, 0x4000_C000);
-    // Merely keeping the watchdog's reload value is harmless; but a started watchdog would bite, so
-    // starting it is reported.
-    nrf.write(watchdog + 0x504, 0x8000);
+    let (transfers, temp) = (0x4000_3000, 0x4000_C000);
+    // Merely keeping a pin's number is harmless; but a transfer would end some time, so starting it is
+    // reported.
+    nrf.write(transfers + 0x508, 8);
     nrf.write(temp, 1);
-    assert_eq!((nrf.read(watchdog + 0x504), nrf.0.unmodelled().count()), (0x8000, 0));
-    nrf.write(watchdog, 0);
+    assert_eq!((nrf.read(transfers + 0x508), nrf.0.unmodelled().count()), (8, 0));
+    nrf.write(transfers, 0);
     assert_eq!(nrf.0.unmodelled().count(), 0);
-    nrf.write(watchdog, 1);
+    nrf.write(transfers, 1);
     let unmodelled: Vec<_> = nrf.0.unmodelled().collect();
-    assert_eq!(unmodelled, [Unmodelled { address: watchdog, reads: 0, writes: 1 }]);
+    assert_eq!(unmodelled, [Unmodelled { address: transfers, reads: 0, writes: 1 }]);
 
-    // ldr r0, =0x40010200; ldr r1, [r0]; cmp r1, #0; beq to the load
-    let code = [0x4801_u16, 0x6801, 0x2900, 0xD0FC, 0x0200, 0x4001];
+    // ldr r0, =0x40003200; ldr r1, [r0]; cmp r1, #0; beq to the load
+    let code = [0x4801_u16, 0x6801, 0x2900, 0xD0FC, 0x3200, 0x4000];
     let words = [0x2000_0400_u32, 9].map(u32::to_le_bytes).concat();
     let bytes: Vec<_> = words.into_iter().chain(code.map(u16::to_le_bytes).concat()).collect();
     nrf.0.load(&Image::from_raw(&bytes, 0).expect("good")).expect("it fits");
     assert!(matches!(nrf.0.run(Cycles(100_000)), Stop::Limit));
-    let waited = nrf.0.unmodelled().find(|register| register.address == watchdog + 0x200);
+    let waited = nrf.0.unmodelled().find(|register| register.address == transfers + 0x200);
     let reads = waited.expect("it waits there").reads;
     assert!(reads > 1_000, "{reads}");
 }
