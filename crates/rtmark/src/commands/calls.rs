@@ -116,7 +116,6 @@ struct CallRun {
     kernel: String,
     /// What else to know: that times are of another clock than the program sets, or that a pattern of --api matches
     /// nothing, or that a row's cycles are not all the kernel's.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     /// How the run ended, in one word.
     ending: &'static str,

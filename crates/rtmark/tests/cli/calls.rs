@@ -2,13 +2,48 @@
 
 use serde_json::Value;
 
-use crate::common::{ADD_ONE, EXIT, Elf, Second, run_rtmark};
+use crate::common::{ADD_ONE, BAD_LOAD, EXIT, Elf, Second, run_rtmark};
 
 /// Calls a function, and ends with success.
 fn image(function: &str) -> Vec<u8> {
     // bl function
     let code = [&[0xF000, 0xF806], EXIT, ADD_ONE].concat();
     Elf { code: &code, second: function, second_is: Second::Function(16), ..Elf::default() }.bytes()
+}
+
+#[test]
+fn the_result_matches_its_schema() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let schema = include_str!("../../../../docs/schema/calls.schema.json");
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).expect("JSON"));
+    let validator = validator.expect("a schema");
+    std::fs::write(folder.path().join("a.elf"), image("mk_add")).expect("writable");
+    let api = "name = \"k\"\ncalls = [\"mk_*\"]\n";
+    std::fs::write(folder.path().join("k.toml"), api).expect("writable");
+    let arguments = ["calls", "a.elf", "--soc=stm32c031", "--api=k.toml", "--format=json"];
+    // The second has no notes.
+    for more in [&[][..], &["--clock=48MHz"]] {
+        let result = run_rtmark(folder.path(), &[&arguments, more].concat());
+        let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
+        let errors: Vec<_> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?} in {json:#}");
+    }
+}
+
+/// Only `rtmark sim` has that option.
+#[test]
+fn what_to_do_about_a_fault_names_the_command() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // bl mk_add; load from where nothing is
+    let code = [&[0xF000, 0xF806], BAD_LOAD, &[0xBF00; 3], ADD_ONE].concat();
+    let second_is = Second::Function(16);
+    let elf = Elf { code: &code, second: "mk_add", second_is, ..Elf::default() };
+    elf.write(&folder.path().join("a.elf"));
+    let api = "name = \"k\"\ncalls = [\"mk_*\"]\n";
+    std::fs::write(folder.path().join("k.toml"), api).expect("writable");
+    let arguments = ["calls", "a.elf", "--soc=stm32c031", "--api=k.toml"];
+    let expected = "`rtmark sim --deliver-faults`";
+    run_rtmark(folder.path(), &arguments).assert_error(11, &[expected]);
 }
 
 /// What a pattern does not match counts as the application's, so who mistyped one must learn it.

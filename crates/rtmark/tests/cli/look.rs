@@ -179,8 +179,9 @@ fn an_images_footprint_matches_its_schema() {
 fn the_result_matches_its_schema() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let validator = validator(include_str!("../../../../docs/schema/sim.schema.json"));
-    let runs: [&[&str]; 3] = [
+    let runs: [&[&str]; 4] = [
         &["--format=json"],
+        &["--format=json", "--clock=48MHz"],
         &["--format=json", "--profile", "--dump=0x20000000:8"],
         &["--format=json", "--max-cycles=3"],
     ];

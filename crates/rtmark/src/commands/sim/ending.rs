@@ -120,17 +120,17 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
         ),
         Ending::Fault(report) if report.kind == FaultKind::SupervisorCall => Some(
             "SVCall must be more urgent than what executes: no mask (PRIMASK, FAULTMASK, BASEPRI) may hold \
-             it back, and no handler be as urgent; --deliver-faults runs the program's own fault handler, which some \
-             kernels use on purpose (NuttX on a Cortex-M0 switches threads in it)",
+             it back, and no handler be as urgent; `rtmark sim --deliver-faults` runs the program's own fault \
+             handler, which some kernels use on purpose (NuttX on a Cortex-M0 switches threads in it)",
         ),
         Ending::Fault(report) if report.kind == FaultKind::UndefinedInstruction => Some(
             "compilers end a panic or a trap with such an instruction (udf): see the output above; otherwise \
-             check for which core the code is built, and where it came from; --deliver-faults runs the \
-             program's own fault handler",
+             check for which core the code is built, and where it came from; `rtmark sim --deliver-faults` \
+             runs the program's own fault handler",
         ),
         Ending::Fault(_) => Some(
-            "look up the source line with addr2line, and check what it accesses; --deliver-faults runs \
-             the program's own fault handler",
+            "look up the source line with addr2line, and check what it accesses; `rtmark sim --deliver-faults` \
+             runs the program's own fault handler",
         ),
         Ending::Lockup(_) => {
             Some("look up the source line with addr2line, and check what it accesses")

@@ -49,7 +49,6 @@ pub struct Outcome<'a> {
     /// The frequencies that the core had.
     pub clocks: Vec<ClockPeriod>,
     /// What else to know of the run: its clock, the interrupt in which it ended, and options without effect.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The number of handler entries.
     pub exceptions: u64,
