@@ -281,7 +281,7 @@ pub(crate) fn measure_with(
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{}]", probed.path),
-        hint: hint.replace("{again}", &again).replace("{mistake}", &internal_error::hint()),
+        hint: with_commands(hint, &again),
         console: visible(console),
     };
     let build = |message: String| {
@@ -385,9 +385,14 @@ fn progress((begins, ends): (u64, u64), samples: u64) -> String {
     }
 }
 
+/// Fills in a hint of [`cut_short`]: the command that runs the same again, and how to report a mistake.
+pub(crate) fn with_commands(hint: &str, again: &str) -> String {
+    hint.replace("{again}", again).replace("{mistake}", &internal_error::hint())
+}
+
 /// Returns the kind of failure that an ending amounts to, with a hint; `None` if the program ended
 /// itself.
-fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
+pub(crate) fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
     match ending {
         Ending::Exit(_) => None,
         Ending::Fault(_)

@@ -95,6 +95,11 @@ fn calls_and_probes_of_our_images_give_equal_figures() {
     let other = rtmark(&other);
     assert!(stderr_of(&other).contains("nothing was measured"), "{}", stderr_of(&other));
     assert_eq!(other.status.code(), Some(4));
+    // That chip has no memory where the image's stack is.
+    let wrong = ["run", "--soc", "stm32c031", "-s", "semaphore.give.immediate", "--image"];
+    let wrong = rtmark(&[&wrong[..], &images[..1]].concat());
+    assert!(!stderr_of(&wrong).contains("--max-cycles"), "{}", stderr_of(&wrong));
+    assert_eq!(wrong.status.code(), Some(11));
     let output = rtmark(&[&choice[..], &["--image"], &images, &more].concat());
     assert!(output.status.success(), "{}", stderr_of(&output));
     let answers = answers(&output);

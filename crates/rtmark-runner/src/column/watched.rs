@@ -14,6 +14,7 @@ use super::answers::Source;
 use super::console::{AnnouncedResult, ConsoleRun};
 use super::{Column, ColumnOptions, ForeignImage};
 use crate::internal_error;
+use crate::measure::{cut_short, with_commands};
 use crate::run::{Ending, Session};
 use crate::socs::SocFile;
 
@@ -261,10 +262,14 @@ impl ForeignImage {
                 continue;
             }
             let watched = self.watch(machine, api, budget(scenario, soc, options), advanced);
-            if !matches!(watched.ending, Ending::Exit(_)) {
+            if let Some((kind, hint)) = cut_short(&watched.ending) {
                 let message = format!("{}: {}", scenario.id, watched.ending_text);
-                let hint = "if it needs longer, allow more with --max-cycles";
-                column.answers.push(source.failed(FailureKind::Budget, message, hint, &[]));
+                let again = format!(
+                    "rtmark sim {} --soc {} --select {}",
+                    self.path, soc.soc.name, scenario.id
+                );
+                let hint = with_commands(hint, &again);
+                column.answers.push(source.failed(kind, message, &hint, &[]));
                 continue;
             }
             let AmbiguousScenarios { members, specialised, scenarios } =
