@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use rtmark_model::Pattern;
+use rtmark_runner::input_file;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -116,8 +117,8 @@ impl Config {
         let refuse = |problem: &dyn std::fmt::Display, hint: &str| {
             CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
         };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| refuse(&error, "check the path in RTMARK_CONFIG"))?;
+        let text = input_file::read_text(path)
+            .map_err(|error| refuse(&error, "check the file, or the path in RTMARK_CONFIG"))?;
         let mut config: Self = toml::from_str(&text)
             .map_err(|error| refuse(&error, "docs/config.md lists every key"))?;
         config.resolve_paths(path.parent().unwrap_or(Path::new("")));

@@ -52,11 +52,14 @@ impl Form {
 
     /// Reads and verifies a file's contents.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, CliError> {
-        let mut bytes =
-            std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
-        let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
+        let unreadable = |error| refuse(path, error, "check the path");
+        let mut file = File::open(path).map_err(unreadable)?;
+        // What is no such file is not read further: it may be endless, as a device is.
+        let mut header = Vec::new();
+        file.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(unreadable)?;
+        if header.len() < HEADER {
             return Err(refuse(path, format!("too short to be {}", self.what), self.retry_hint()));
-        };
+        }
         let (magic, header) = header.split_at(MAGIC);
         let (version, checksum) = header.split_at(VERSION);
         if magic != self.magic {
@@ -66,11 +69,12 @@ impl Form {
             let problem = format!("{} written by another version of rtmark", self.what);
             return Err(refuse(path, problem, self.retry_hint()));
         }
-        if sha256(contents).as_bytes() != checksum {
+        let mut contents = Vec::new();
+        file.read_to_end(&mut contents).map_err(unreadable)?;
+        if sha256(&contents).as_bytes() != checksum {
             return Err(self.damaged(path, "the checksum does not match"));
         }
-        bytes.drain(..HEADER);
-        Ok(bytes)
+        Ok(contents)
     }
 
     /// Creates the error for a file whose contents are invalid.
@@ -97,6 +101,13 @@ mod tests {
 
     const FORM: Form =
         Form { magic: b"RTMARKXX", version: 3, what: "a part of a test", made_by: "a test" };
+
+    #[cfg(unix)]
+    #[test]
+    fn endless_files_are_rejected() {
+        let error = FORM.read(Path::new("/dev/zero")).expect_err("endless");
+        assert!(error.to_string().contains("not a part of a test"), "{error}");
+    }
 
     #[test]
     fn truncated_or_corrupted_files_are_rejected() {
