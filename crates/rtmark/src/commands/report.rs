@@ -30,7 +30,7 @@ use crate::sources::catalogue;
   rtmark report --format md                  for a pull request, cut to the size of a comment
   rtmark worst -k freertos -s 'queue.*' --soc stm32f405 --format json > worst.json
   rtmark report --worst worst.json -o report.html    with worst cases and their witnesses
-  rtmark why floor freertos -s queue.send --format json > why.json
+  rtmark why floor freertos -s thread.yield --format json > why.json
   rtmark report --why why.json -o report.html        with bars that show where the cycles went
 
 Published figures and those imported by `rtmark import` are shown next to rtmark's if spans and

@@ -73,7 +73,7 @@ pub struct Arguments {
 enum Format {
     /// Text tables
     Text,
-    /// JSON: docs/schema/study.schema.json
+    /// JSON: docs/schema/study.schema.json; with --list, an array of objects with `id` and `question`
     Json,
     /// GitHub Markdown
     Md,
