@@ -10,7 +10,7 @@ use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
 use crate::sheet::Sheet;
-use crate::table::{multiple, side_figures, spread_of};
+use crate::table::{modes_of, multiple, side_figures, spread_of};
 use crate::unequal::{built, unequal};
 
 /// Escapes text from outside as plain text of a table cell.
@@ -135,6 +135,9 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     if block.rows().next().is_some() {
         rows(block, cells, &mut text, &mut notes);
     }
+    if let (Some(modes), Cells::Full) = (modes_of(block), cells) {
+        let _ = writeln!(text, "\n{}.", escaped(modes));
+    }
     if let (Some(spread), Cells::Full) = (spread_of(block.series()), cells) {
         let _ = writeln!(text, "\n{}.", escaped(&spread));
     }
@@ -200,7 +203,7 @@ fn cell(block: &Block<'_>, answer: &Answer, shown: Cells, notes: &mut Notes) -> 
     parts.extend(figures.time.map(short_time));
     let below = side_figures(&figures);
     if !below.is_empty() {
-        parts.push(format!("({})", below.join("; ")));
+        parts.push(format!("({})", escaped(&below.join("; "))));
     }
     parts.extend(remarks(series).map(|note| format!("({})", notes.number(&note))));
     parts.join(" ")

@@ -40,6 +40,12 @@ pub(crate) fn spread_of<'a>(series: impl Iterator<Item = &'a Series>) -> Option<
     ))
 }
 
+/// Explains several modes, if any figure of the block has some.
+pub(crate) fn modes_of(block: &Block<'_>) -> Option<&'static str> {
+    let several = |series: &Series| block.figures(series).is_some_and(|f| f.modes.len() > 1);
+    block.series().any(several).then_some(MODES)
+}
+
 /// The legend of another word shown below figures.
 const EMPTIED: &str = "emptied: the median of another run, with all caches and memory buffers \
                        emptied at the beginning of each span";
@@ -116,11 +122,10 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let hit = layout == Layout::Whole && any_row && any_hit();
     let any_emptied = || block.series().any(|series| series.emptied.is_some());
     let emptied = layout == Layout::Whole && any_row && any_emptied();
-    let several = |series: &Series| block.figures(series).is_some_and(|f| f.modes.len() > 1);
-    let modes = any_row && block.series().any(several);
+    let modes = modes_of(block).filter(|_| any_row);
     let more = layout == Layout::Compact && any_row;
     let placed = spread_of(block.series()).filter(|_| any_row);
-    if modes
+    if modes.is_some()
         || hit
         || placed.is_some()
         || emptied
@@ -130,8 +135,8 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     {
         text.push('\n');
     }
-    if modes {
-        text.push_str(&folded(MODES, width));
+    if let Some(modes) = modes {
+        text.push_str(&folded(modes, width));
     }
     if let Some(placed) = placed {
         text.push_str(&folded(&placed, width));

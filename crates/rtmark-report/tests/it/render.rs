@@ -383,7 +383,10 @@ fn multimodal_samples_show_mean_and_modes() {
     }
     let csv = rtmark_report::csv(&answers).expect("renders");
     assert!(csv.contains("\"135 x 50, 249 x 50\""), "{csv}");
-    assert!(rtmark_report::markdown(&answers).contains("135 | 249"));
+    // A bar would end the cell.
+    let markdown = rtmark_report::markdown(&answers);
+    assert!(markdown.contains("(135 \\| 249; "), "{markdown}");
+    assert!(markdown.contains("\na \\| b: samples cluster"), "{markdown}");
 }
 
 #[test]
