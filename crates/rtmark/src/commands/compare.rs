@@ -22,7 +22,7 @@ use crate::sources::Sources;
   rtmark compare latest~1                    the run before the newest with the newest
   rtmark compare main HEAD                   two commits that were measured
   rtmark compare v1 latest --format md       for a pull request
-  rtmark compare a b --across settings       even if their settings differ
+  rtmark compare a b --across settings       even if a kernel's configuration was changed
 
 The simulator's figures are exact: every difference is real. Figures of boards and logs are
 compared by their medians, with a confidence interval and a rank test. Series whose spans, bases,
@@ -164,7 +164,8 @@ impl Shared {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
             let hint = "measure the same kernels, scenarios and socs with the same backend and profile \
-                        (product+opt=3 differs from product); `rtmark show RUN` shows what a run has";
+                        (product+opt=3 differs from product); `rtmark show RUN` shows what a run has, and \
+                        `rtmark fairness` compares profiles";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let (noted, notes) = (Answer::clock_notes(&was), Answer::clock_notes(&is));
