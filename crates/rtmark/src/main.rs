@@ -19,6 +19,7 @@ mod replacement;
 mod schema;
 mod shelf;
 mod sources;
+mod taken;
 mod tools;
 
 use std::process::ExitCode;
@@ -39,7 +40,11 @@ fn main() -> ExitCode {
             let written = output::data(&help.render().ansi().to_string());
             written.map(|()| exit::Exit::Fine).map_err(Into::into)
         }
-        Err(error) => error.exit(),
+        Err(mut error) => {
+            let words: Vec<_> = std::env::args_os().skip(1).collect();
+            taken::explain(&mut error, &overview::command(), &words);
+            error.exit()
+        }
     };
     let exit = exit.unwrap_or_else(error::CliError::show);
     ExitCode::from(exit.code())

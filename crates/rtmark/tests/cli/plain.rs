@@ -135,6 +135,22 @@ fn usage_errors_show_all_ways_to_choose_firmware() {
     }
 }
 
+/// An option with several values takes what was meant as a file, too.
+#[test]
+fn arguments_that_an_option_has_taken_are_named() {
+    let calls = ["calls", "--soc", "stm32f405", "app.elf"];
+    let plan = ["-q", "plan", "-k", "freertos", "x.toml"];
+    for (arguments, option, taken) in [(&calls[..], "--soc", "app.elf"), (&plan, "-k", "x.toml")] {
+        let tip = format!("tip: `{option}` takes all values that follow it, `{taken}` included");
+        let result = here(arguments);
+        assert!(result.code == 2 && result.stderr.contains(&tip), "{result:#?}");
+    }
+    for none in [&["plan", "-k", "freertos"][..], &["plan", "--soc=a", "b"], &["worst", "--soc=a"]]
+    {
+        assert!(!here(none).stderr.contains("takes all values"), "{none:?}");
+    }
+}
+
 #[test]
 fn help_names_the_default_socs() {
     let help = here(&["footprint", "-h"]).stdout;
