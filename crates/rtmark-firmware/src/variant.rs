@@ -80,6 +80,14 @@ pub struct VariantError {
     problem: String,
 }
 
+impl VariantError {
+    /// Returns the name of a setting that there is not, if that is the problem.
+    pub fn unknown_setting(&self) -> Option<&str> {
+        let (id, _) = self.text.split_once('=')?;
+        setting_info(id).is_none().then_some(id)
+    }
+}
+
 /// The changes that a build has to make to a kernel's default settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SettingChanges(Settings);

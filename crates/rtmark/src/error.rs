@@ -7,8 +7,8 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use rtmark_bisect::GitError;
 use rtmark_firmware::{FirmwareError, VariantError};
-use rtmark_model::{CatalogueError, visible};
-use rtmark_runner::{FileError, FileKind, NothingSelected};
+use rtmark_model::{CatalogueError, SETTINGS, visible};
+use rtmark_runner::{FileError, FileKind, NothingSelected, nearest};
 use rtmark_store::StoreError;
 use rtmark_store::bundle::BundleError;
 
@@ -178,9 +178,12 @@ impl From<NothingSelected> for CliError {
 
 impl From<VariantError> for CliError {
     fn from(error: VariantError) -> Self {
+        let known = SETTINGS.iter().map(|setting| setting.id);
+        let near = error.unknown_setting().and_then(|id| nearest(id, known));
+        let near = near.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default();
         Self::new(
             Exit::Usage,
-            error,
+            format!("{error}{near}"),
             "docs/settings.md lists the settings; a kernel's kernel.toml lists its values",
         )
     }

@@ -337,6 +337,8 @@ fn profiles_are_separate_columns_and_series() {
 
     tree.run(&["--set", "asserts=perhaps"]).assert_error(2, &["asserts wants `on` or `off`"]);
     tree.run(&["--set", "speed=9"]).assert_error(2, &["`speed=9` names no setting"]);
+    let near = "names no setting; did you mean `time_slicing`?";
+    tree.run(&["--set", "time_slicin=off"]).assert_error(2, &[near]);
     tree.run(&["--set", "trace=on"]).assert_error(4, &["product+trace=on", "`switches`"]);
 }
 
