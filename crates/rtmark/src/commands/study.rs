@@ -111,6 +111,9 @@ impl Arguments {
         if self.all {
             wanted = studies;
         }
+        if let Some(folder) = &self.out {
+            std::fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
+        }
         let config = Config::load()?;
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let FoundSources { tree, kernels, catalogue } =
@@ -242,7 +245,6 @@ fn write_error(path: &Path, error: &std::io::Error) -> CliError {
 
 /// Writes a report's page, pictures and data.
 fn write(folder: &Path, report: &Report) -> Result<(), CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     let (page, mut files) = report.page(GENERATOR);
     files.push((format!("{}.md", report.id), page));
     files.push((format!("{}.json", report.id), output::json(&document(vec![report.clone()]))?));

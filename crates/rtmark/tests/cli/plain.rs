@@ -316,6 +316,7 @@ fn a_file_that_cannot_be_written_is_refused_before_the_work() {
     let plan = |file| ["plan", "system.toml", "--run", "--report", file];
     refused(&plan("no/x.html"), "no/x.html", no_folder);
     refused(&plan("."), ".", "choose a file that you may write");
+    refused(&["study", "prime-async", "--out", "a.elf"], "a.elf", "give a folder");
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("readable").flatten().collect();
     assert_eq!(left.len(), 2, "nothing is left behind: {left:?}");
 }
