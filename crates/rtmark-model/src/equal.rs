@@ -121,3 +121,24 @@ impl fmt::Display for EqualRow {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_keeps_how_many_of_its_units_a_sample_contains() {
+        for (times, shown) in
+            [(1, "thread-metric: Preemptive"), (5, "thread-metric: Preemptive × 5")]
+        {
+            let times = NonZeroU32::new(times).expect("not zero");
+            let row = EqualRow { suite: Suite::ThreadMetric, row: "Preemptive".to_owned(), times };
+            let text = serde_json::to_string(&row).expect("JSON");
+            assert_eq!(serde_json::from_str::<EqualRow>(&text).expect("a row"), row, "{text}");
+            assert_eq!(
+                (text.contains("times"), row.to_string()),
+                (times.get() > 1, shown.to_owned())
+            );
+        }
+    }
+}

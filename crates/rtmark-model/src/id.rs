@@ -237,6 +237,9 @@ mod tests {
         {
             bad.parse::<ScenarioId>().expect_err(bad);
         }
+        let longest = "a".repeat(LONGEST_ID);
+        assert_eq!(longest.parse::<ScenarioId>().expect("a name").as_str(), longest);
+        format!("{longest}a").parse::<ScenarioId>().expect_err("one byte too long");
         "free.rtos".parse::<KernelId>().expect_err("kernels have no dots");
         let error = "\u{1b}[2Jx".parse::<KernelId>().expect_err("refused").to_string();
         assert!(!error.contains('\u{1b}'), "escape sequences never reach a message");

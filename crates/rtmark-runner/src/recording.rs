@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
 
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_model::{
@@ -21,6 +21,9 @@ use crate::judge::{Clocked, RunEnd, judge};
 
 /// The version of the file format.
 pub const VERSION: u32 = 1;
+
+/// The length to which the first line is read, in bytes.
+const LONGEST_HEADER: u64 = 0x1000;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -105,11 +108,15 @@ fn append(file: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
 ///
 /// # Errors
 /// When it is not a recording, has a newer version, or holds a run twice or without a clock.
-pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
+pub fn read(mut file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
     let mut runs: Vec<Recorded> = Vec::new();
     let mut lines = HashMap::new();
     let mut begun = false;
-    for (index, line) in file.lines().enumerate() {
+    // What is no recording may be endless, as a device is.
+    let mut first = String::new();
+    file.by_ref().take(LONGEST_HEADER).read_line(&mut first)?;
+    let first = (!first.is_empty()).then_some(Ok(first));
+    for (index, line) in first.into_iter().chain(file.lines()).enumerate() {
         let line = line?;
         let refuse = |problem: String| RecordingError::Line { line: index + 1, problem };
         if !begun {

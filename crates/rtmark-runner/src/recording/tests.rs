@@ -98,4 +98,6 @@ fn what_is_no_recording_is_refused_with_its_line() {
         assert!(error.starts_with(wanted), "{wanted}: {error}");
     }
     assert_eq!(read(format!("{header}\n").as_bytes()).expect("begun").len(), 0);
+    let endless = read(io::BufReader::new(io::repeat(b' '))).expect_err("endless").to_string();
+    assert!(endless.starts_with("line 1: this is not an rtmark recording"), "{endless}");
 }

@@ -14,6 +14,7 @@ mod console;
 mod copy_on_write;
 mod core_clock;
 mod counter;
+mod device;
 mod effects;
 mod exti;
 mod flash;
@@ -41,9 +42,7 @@ use std::sync::Arc;
 use rtmark_units::Hertz;
 
 use crate::memory::Bus;
-use crate::soc::{
-    ClockCondition, Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc, UnmodelledBlock,
-};
+use crate::soc::{ClockCondition, PeripheralClock, SlowRead, Soc, UnmodelledBlock};
 use crate::timing::LineMemories;
 
 pub use access::DeviceContext;
@@ -51,25 +50,18 @@ pub use console::Console;
 use copy_on_write::CopyOnWrite;
 pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
 use core_clock::{CoreClock, SlowerClock, held};
+use device::{Device, each};
 pub use effects::{Effects, FlashEffect, FlashPage};
-use exti::{Exti, ExtiLayout};
-use io_bank::{IoBank, IoBankLayout};
 use memory_waits::MemoryWaits;
-use nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
 pub use pins::{Drive, Level, PinChange};
 use polls::Polls;
 use receiver::Receiver;
-use registers::Registers;
 use resets::{ResetLine, connect_resets};
-use rtc::{CalendarRtc, CounterRtc, RtcLayout};
-use sio::Sio;
 use supplies::{OwnSupply, Supplies};
 pub use timer::MachineTimer;
-use timer::RpChip;
 pub use transmitter::SendFault;
 pub use unmodelled::{Strictness, Unmodelled};
 pub use watchdog::WatchdogCause;
-use watchdog::{Iwdg, NrfWatchdog};
 use wires::OutputEdges;
 pub use wires::Signals;
 
@@ -115,80 +107,6 @@ pub struct OutputChanges {
     /// The device is due in a different cycle than before.
     pub rescheduled: bool,
 }
-
-/// All kinds of devices.
-#[derive(Clone, Debug)]
-enum Device {
-    Registers(Registers),
-    Pl011(uart::Pl011),
-    CmsdkUart(uart::Cmsdk),
-    Stm32Usart(uart::Stm32),
-    NrfUarte(uart::NrfUarte),
-    SamUart(uart::Sam),
-    NxpLpuart(uart::NxpLpuart),
-    CmsdkTimer(timer::CmsdkTimer),
-    CmsdkDualTimer(timer::CmsdkDualTimer),
-    Stm32Timer(timer::Stm32Timer),
-    NrfTimer(timer::NrfTimer),
-    NrfRtc(timer::NrfRtc),
-    NrfClock(NrfClock),
-    NrfEgu(NrfEgu),
-    NrfGpio(NrfGpio),
-    NrfGpiote(NrfGpiote),
-    NrfPpi(NrfPpi),
-    NxpPit(timer::NxpPit),
-    NxpGpt(timer::NxpGpt),
-    Rp2040Timer(timer::Rp2040Timer),
-    SioTimer(timer::SioTimer),
-    Sio(Sio),
-    Exti(Exti),
-    IoBank(IoBank),
-    CadenceUart(uart::Cadence),
-    CadenceTtc(timer::CadenceTtc),
-    CalendarRtc(CalendarRtc),
-    CounterRtc(CounterRtc),
-    Iwdg(Iwdg),
-    NrfWatchdog(NrfWatchdog),
-}
-
-macro_rules! each {
-    ($device:expr, $it:ident => $what:expr) => {
-        match $device {
-            Device::Registers($it) => $what,
-            Device::Pl011($it) => $what,
-            Device::CmsdkUart($it) => $what,
-            Device::Stm32Usart($it) => $what,
-            Device::NrfUarte($it) => $what,
-            Device::SamUart($it) => $what,
-            Device::NxpLpuart($it) => $what,
-            Device::CmsdkTimer($it) => $what,
-            Device::CmsdkDualTimer($it) => $what,
-            Device::Stm32Timer($it) => $what,
-            Device::NrfTimer($it) => $what,
-            Device::NrfRtc($it) => $what,
-            Device::NrfClock($it) => $what,
-            Device::NrfEgu($it) => $what,
-            Device::NrfGpio($it) => $what,
-            Device::NrfGpiote($it) => $what,
-            Device::NrfPpi($it) => $what,
-            Device::NxpPit($it) => $what,
-            Device::NxpGpt($it) => $what,
-            Device::Rp2040Timer($it) => $what,
-            Device::SioTimer($it) => $what,
-            Device::Sio($it) => $what,
-            Device::Exti($it) => $what,
-            Device::IoBank($it) => $what,
-            Device::CadenceUart($it) => $what,
-            Device::CadenceTtc($it) => $what,
-            Device::CalendarRtc($it) => $what,
-            Device::CounterRtc($it) => $what,
-            Device::Iwdg($it) => $what,
-            Device::NrfWatchdog($it) => $what,
-        }
-    };
-}
-
-use each;
 
 /// The interface that each kind of device implements.
 trait DeviceModel {
@@ -330,55 +248,6 @@ pub enum Direction {
 /// The address range of devices: unmodelled addresses in it read as zero.
 pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 
-fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
-    use PeripheralKind as Kind;
-    let ratio = ClockRatio::undivided(soc.clock);
-    match peripheral.kind {
-        Kind::Registers => Device::Registers(Registers::new(peripheral, soc)),
-        Kind::Pl011 => Device::Pl011(uart::Pl011::new(peripheral.fifo.unwrap_or(32))),
-        Kind::CmsdkUart => Device::CmsdkUart(uart::Cmsdk::default()),
-        Kind::CmsdkTimer => Device::CmsdkTimer(timer::CmsdkTimer::default()),
-        Kind::CmsdkDualTimer => Device::CmsdkDualTimer(timer::CmsdkDualTimer::default()),
-        Kind::Stm32UsartV1 => Device::Stm32Usart(uart::Stm32::v1()),
-        Kind::Stm32UsartV2 => Device::Stm32Usart(uart::Stm32::v2(peripheral.fifo)),
-        Kind::Stm32Lpuart => Device::Stm32Usart(uart::Stm32::low_power(peripheral.fifo)),
-        Kind::Stm32Timer => Device::Stm32Timer(timer::Stm32Timer::new(peripheral)),
-        Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::new(peripheral)),
-        Kind::NrfUart => Device::NrfUarte(uart::NrfUarte::without_dma()),
-        Kind::SamUart => Device::SamUart(uart::Sam::new(uart::SamKind::Uart)),
-        Kind::SamUsart => Device::SamUart(uart::Sam::new(uart::SamKind::Usart)),
-        Kind::NxpLpuart => Device::NxpLpuart(uart::NxpLpuart::default()),
-        Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(peripheral, ratio)),
-        Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(peripheral, ratio)),
-        Kind::NrfClock => Device::NrfClock(NrfClock::default()),
-        Kind::NrfEgu => Device::NrfEgu(NrfEgu::default()),
-        Kind::NrfGpio => Device::NrfGpio(NrfGpio::default()),
-        Kind::NrfGpiote => Device::NrfGpiote(NrfGpiote::new(peripheral)),
-        Kind::NrfPpi => Device::NrfPpi(NrfPpi::new(peripheral, ratio)),
-        Kind::NxpPit => Device::NxpPit(timer::NxpPit::new(soc.clock)),
-        Kind::NxpGpt => Device::NxpGpt(timer::NxpGpt::new(soc.clock)),
-        Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2040)),
-        Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2350)),
-        Kind::Rp2040Sio => Device::Sio(Sio::new(soc, peripheral, RpChip::Rp2040)),
-        Kind::Rp2350Sio => Device::Sio(Sio::new(soc, peripheral, RpChip::Rp2350)),
-        Kind::Rp2040IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2040, peripheral)),
-        Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
-        Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1, peripheral, soc)),
-        Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2, peripheral, soc)),
-        Kind::Stm32ExtiH7 => Device::Exti(Exti::new(ExtiLayout::H7, peripheral, soc)),
-        Kind::Stm32RtcV1 => Device::CounterRtc(CounterRtc::new(ratio)),
-        Kind::Stm32RtcV2 => Device::CalendarRtc(CalendarRtc::new(RtcLayout::V2, peripheral, ratio)),
-        Kind::Stm32RtcV3 => Device::CalendarRtc(CalendarRtc::new(RtcLayout::V3, peripheral, ratio)),
-        Kind::Stm32Iwdg => Device::Iwdg(Iwdg::new(soc.clock)),
-        Kind::NrfWdt => Device::NrfWatchdog(NrfWatchdog::new(soc.clock)),
-        Kind::CadenceUart => Device::CadenceUart(uart::Cadence::new(peripheral.enabled)),
-        Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
-        Kind::Rp2350RiscvTimer => Device::SioTimer(timer::SioTimer::new(peripheral, soc.clock)),
-        // The core implements these itself, so nothing remains to be done here.
-        Kind::RiscvClint | Kind::Pl390 => Device::Registers(Registers::new(peripheral, soc)),
-    }
-}
-
 /// Returns the position of the device at an address.
 fn find(attached: &[AttachedDevice], address: u32) -> Option<usize> {
     let after = attached.partition_point(|attached| attached.base <= address);
@@ -395,7 +264,7 @@ impl Devices {
             .map(|peripheral| AttachedDevice {
                 base: peripheral.base,
                 size: peripheral.extent(),
-                device: device(peripheral, soc),
+                device: Device::of(peripheral, soc),
                 irq: peripheral.all_interrupts().collect(),
                 outputs: 0,
                 clock: peripheral.clock,
