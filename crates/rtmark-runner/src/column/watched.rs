@@ -194,14 +194,7 @@ impl ForeignImage {
         let ConsoleRun { ending, ending_text, console, announced, .. } = printed;
         let rows = column.answers.iter().filter_map(Answer::series).count();
         let until = format!("results up to that point are kept: {rows} series");
-        let fault = matches!(
-            ending,
-            Ending::Fault(_)
-                | Ending::Lockup(_)
-                | Ending::Breakpoint(_)
-                | Ending::Reset
-                | Ending::Watchdog { .. }
-        );
+        let fault = matches!(cut_short(ending), Some((FailureKind::Fault, _)));
         let failed = |kind, message: String, hint: &str| {
             Some(source.failed(kind, format!("{message}; {until}"), hint, console))
         };

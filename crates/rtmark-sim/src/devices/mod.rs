@@ -29,6 +29,7 @@ mod resets;
 mod rtc;
 mod sio;
 mod supplies;
+mod ticks;
 mod timer;
 mod transmitter;
 mod uart;

@@ -104,7 +104,10 @@ impl Receiver {
         if self.is_full() {
             self.held -= 1;
             self.read += 1;
-            self.enable(now, frame);
+            // What waits for a receiver that is off stays on the line.
+            if self.frame.is_some() {
+                self.enable(now, frame);
+            }
         }
         byte
     }
@@ -143,6 +146,21 @@ mod tests {
             (line.take(310, 10), line.due(), line.remaining()),
             (b'i', None, b"".as_slice())
         );
+    }
+
+    #[test]
+    fn a_byte_that_is_read_from_a_receiver_that_is_off_does_not_turn_it_on() {
+        let mut line = Receiver::default();
+        line.connect(b"ab", 0);
+        line.enable(0, 10);
+        assert!(line.settle(10));
+        line.disable();
+        assert_eq!(
+            (line.take(20, 10), line.due(), line.remaining()),
+            (b'a', None, b"b".as_slice())
+        );
+        line.enable(30, 10);
+        assert_eq!(line.due(), Some(40));
     }
 
     #[test]

@@ -144,6 +144,9 @@ fn a_wdt_resets_the_chip_unless_all_requests_are_written() {
     let mut machine = looping(NRF);
     // Its interrupt delays the reset by two periods.
     write(&mut machine, WDT, &[(0x304, 1), (CRV, 99), (START, 1)]);
+    // Once it has timed out, a request changes nothing.
+    assert_eq!(machine.run(Cycles(core * 101 / 32_768)), Stop::Limit);
+    write(&mut machine, WDT, &[(RR, RELOAD)]);
     let (cycle, _) = resets(&mut machine).expect("it is not reloaded");
     assert_at(&machine, cycle, 102, 32_768);
     assert_eq!(load_word(&mut machine, 0xE000_E200) >> 16 & 1, 1, "NVIC_ISPR0");

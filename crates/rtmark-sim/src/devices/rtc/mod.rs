@@ -10,10 +10,8 @@ mod layout;
 mod shadow;
 mod stm32;
 mod stm32f1;
-mod ticks;
 mod wakeup;
 
 pub use layout::RtcLayout;
 pub use stm32::CalendarRtc;
 pub use stm32f1::CounterRtc;
-pub use ticks::OwnTicks;

@@ -9,9 +9,9 @@ use super::calendar::{Calendar, HourFormat};
 use super::course::{Alarm, CalendarCourse, Dividers, Moment};
 use super::layout::{RtcLayout, RtcRegister, control, status};
 use super::shadow::Shadow;
-use super::ticks::OwnTicks;
 use super::wakeup::WakeupTimer;
 use crate::devices::supplies::OwnSupply;
+use crate::devices::ticks::OwnTicks;
 use crate::devices::{ClockRatio, DeviceModel, Env, OutputEdges, Signals};
 use crate::soc::Peripheral;
 

@@ -3,8 +3,8 @@
 //! What a program writes between the beginning and the end of configuration takes effect three periods of the clock
 //! after its end, the least that the manual gives.
 
-use super::ticks::OwnTicks;
 use crate::devices::supplies::OwnSupply;
+use crate::devices::ticks::OwnTicks;
 use crate::devices::{ClockRatio, DeviceModel, Env, OutputEdges, Signals};
 
 /// Flags in CRL, and the interrupts that they enable in CRH.

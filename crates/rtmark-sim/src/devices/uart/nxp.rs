@@ -153,11 +153,16 @@ impl NxpLpuart {
         }
     }
 
-    fn reset(&mut self, env: &Env<'_>) {
-        self.receiver.disable();
+    /// Drops what has been received.
+    fn flush(&mut self, env: &Env<'_>) {
         while self.receiver.is_full() {
             self.receive(env);
         }
+    }
+
+    fn reset(&mut self, env: &Env<'_>) {
+        self.receiver.disable();
+        self.flush(env);
         self.receiver.set_room(1, env.now);
         let receiver = std::mem::take(&mut self.receiver);
         *self = Self { clock: self.clock, receiver, ..Self::default() };
@@ -250,8 +255,8 @@ impl DeviceModel for NxpLpuart {
                 value & INFRARED != 0
             }
             0x28 => {
-                while value & RX_FLUSH != 0 && self.receiver.is_full() {
-                    self.receive(env);
+                if value & RX_FLUSH != 0 {
+                    self.flush(env);
                 }
                 self.fifo = value & FIFO_ENABLES;
                 let room = if self.fifo & RX_FIFO == 0 { 1 } else { FIFO_WORDS };

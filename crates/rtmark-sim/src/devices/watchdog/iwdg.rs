@@ -6,8 +6,8 @@
 use rtmark_units::Hertz;
 
 use super::{EXPIRED, REFRESHED_EARLY};
-use crate::devices::rtc::OwnTicks;
 use crate::devices::supplies::OwnSupply;
+use crate::devices::ticks::OwnTicks;
 use crate::devices::{ClockRatio, DeviceModel, Env};
 
 /// What a program writes to KR.

@@ -4,7 +4,7 @@ use rtmark_units::Hertz;
 
 use super::EXPIRED;
 use crate::devices::nrf::{Events, FIRST_EVENT};
-use crate::devices::rtc::OwnTicks;
+use crate::devices::ticks::OwnTicks;
 use crate::devices::{ClockRatio, DeviceModel, Env, Signals};
 use crate::soc::ClockRate;
 
@@ -30,7 +30,7 @@ pub struct NrfWatchdog {
     requests: u32,
     /// The period in which it began to count, once it has been started.
     begin: Option<u64>,
-    /// It has timed out since then.
+    /// It has timed out since then: nothing keeps it from resetting the chip any more.
     timed_out: bool,
 }
 
@@ -112,7 +112,8 @@ impl DeviceModel for NrfWatchdog {
             0x50C => self.configuration = value & 9,
             0x600..=0x61C => {
                 let request = 1 << ((offset - 0x600) / 4);
-                if value == RELOAD && is_running && self.requests & request != 0 {
+                let counts = is_running && !self.timed_out && self.requests & request != 0;
+                if value == RELOAD && counts {
                     self.requests &= !request;
                     if self.requests == 0 {
                         self.begin(env.now);

@@ -5,8 +5,8 @@
 
 use rtmark_units::Hertz;
 
-use crate::devices::rtc::OwnTicks;
 use crate::devices::supplies::OwnSupply;
+use crate::devices::ticks::OwnTicks;
 use crate::devices::{ClockRatio, DeviceModel, Env};
 use crate::soc::ClockRate;
 
@@ -100,7 +100,7 @@ impl NxpGpt {
 
     fn set_control(&mut self, value: u32, env: &mut Env<'_>) {
         if value & SOFTWARE_RESET != 0 {
-            let Self { ticks, bus_clock, .. } = self.clone();
+            let (ticks, bus_clock) = (self.ticks.clone(), self.bus_clock);
             *self = Self { ticks, bus_clock, control: value & KEPT, ..Self::new(env.ratio.core) };
             self.set_count(0, env.now);
         } else {

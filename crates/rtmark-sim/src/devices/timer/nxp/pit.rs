@@ -2,8 +2,8 @@
 
 use rtmark_units::Hertz;
 
-use crate::devices::rtc::OwnTicks;
 use crate::devices::supplies::OwnSupply;
+use crate::devices::ticks::OwnTicks;
 use crate::devices::{ClockRatio, DeviceModel, Env};
 
 const CHANNELS: u32 = 4;
