@@ -27,10 +27,11 @@ impl State {
     /// Waits for a literal in code memory.
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
-        if self.lines[place.memory].is_behind_core() {
+        let memory = &mut self.lines[place.memory];
+        if memory.is_behind_core() {
             return self.wait_behind_caches(at, place);
         }
-        let waits = self.lines[place.memory].read(place.offset);
+        let waits = memory.read(place.offset, at.progress().cycles);
         if waits > 0 {
             at.slow_path(self, |machine| machine.wait_at(place, waits));
         }

@@ -87,8 +87,9 @@ impl System {
         if !self.cached[place.memory] {
             return self.waits[place.memory];
         }
-        let busy = self.busy_until.saturating_sub(self.now + 1);
-        let own = self.edges[place.memory].read_wait(place.offset);
+        let begins = self.busy_until.max(self.now + 1);
+        let busy = begins - (self.now + 1);
+        let own = self.edges[place.memory].read_wait(place.offset, begins);
         u8::try_from(busy + own).unwrap_or(u8::MAX)
     }
 
@@ -126,7 +127,7 @@ impl System {
     /// Updates the cache for a load or store whose data phase ends in a cycle.
     pub fn record_access(&mut self, address: u32, ends: u64) {
         if let Some(place) = self.cached_place(address) {
-            self.edges[place.memory].read(place.offset);
+            self.edges[place.memory].has_read(place.offset, ends);
             self.busy_until = self.busy_until.max(ends);
         }
     }
@@ -139,21 +140,21 @@ impl System {
 
     /// Returns whether a cache holds a line, so that fetching from it does not wait.
     pub fn holds(&self, line: CachedLine) -> bool {
-        self.edges[line.memory.into()].read_wait(line.offset) == 0
+        self.edges[line.memory.into()].keeps(line.offset)
     }
 
     /// Records the use of a line that a cache holds.
     pub fn used(&mut self, line: CachedLine) {
-        self.edges[line.memory.into()].read(line.offset);
+        self.edges[line.memory.into()].has_read(line.offset, self.now);
     }
 
     /// Uses a line if a cache holds it. Returns whether that is so.
     #[inline(always)]
     pub fn use_held(&mut self, line: CachedLine) -> bool {
         let memory = &mut self.edges[line.memory.into()];
-        let holds = memory.read_wait(line.offset) == 0;
+        let holds = memory.keeps(line.offset);
         if holds {
-            memory.read(line.offset);
+            memory.has_read(line.offset, self.now);
         }
         holds
     }
@@ -341,8 +342,9 @@ impl Memory for System {
     fn fetch_waits(&mut self, address: u32) -> u8 {
         let waits = self.memory_waits(address);
         if let Some(place) = self.cached_place(address) {
-            self.edges[place.memory].read(place.offset);
-            self.busy_until = self.now + 1 + u64::from(waits) + 1;
+            let ends = self.now + 1 + u64::from(waits);
+            self.edges[place.memory].has_read(place.offset, ends);
+            self.busy_until = ends + 1;
         }
         self.ports.instruction.saturating_add(waits)
     }

@@ -93,10 +93,16 @@ fn machine(dice: &mut Dice) -> RiscV {
     let text = include_str!("../../../../socs/generic-hazard3.toml");
     let base = "base = 0x8000_0000\nsize = 0x10_0000\n";
     let ways = 1 << dice.below(2);
+    let burst = format!(
+        ", burst = {{ wait_states = 1, selected_cycles = {}, deselect_cycles = {}, page_bytes = 64 }}",
+        dice.below(30),
+        dice.below(4)
+    );
     let timing = format!(
-        "timing = {{ wait_states = {}, line_bytes = 8, cache_lines = {}, cache_ways = {ways} }}\n",
+        "timing = {{ wait_states = {}, line_bytes = 8, cache_lines = {}, cache_ways = {ways}{} }}\n",
         1 + dice.below(20),
-        4 << dice.below(6)
+        4 << dice.below(6),
+        if dice.below(2) == 0 { "" } else { &burst }
     );
     assert!(text.contains(base));
     let soc = Soc::from_toml(&text.replace(base, &(base.to_owned() + &timing))).expect("a soc");

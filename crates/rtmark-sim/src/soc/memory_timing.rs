@@ -25,6 +25,23 @@ pub struct MemoryTiming {
     /// Beside a Cortex-R5: cycles between each 64 bits of a line and the next, after the first have arrived
     /// at the end of the wait states.
     pub beat_cycles: u8,
+    /// How a serial memory reads on from where its last transfer ended.
+    pub burst: Option<Burst>,
+}
+
+/// A serial memory stays selected for a while after each transfer. A read of the line behind then goes on with
+/// the transfer, without sending an address; a read of another line has to deselect the memory first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// Cycles that reading the line behind the last one takes beyond the first one.
+    pub wait_states: u8,
+    /// Cycles for which the memory stays selected after a transfer.
+    pub selected_cycles: u16,
+    /// Cycles that a read of another line takes, while the memory is selected, in addition to its wait states.
+    pub deselect_cycles: u8,
+    /// Bytes of the pages at whose ends the memory is deselected at once. A power of two.
+    pub page_bytes: u16,
 }
 
 impl MemoryTiming {
@@ -46,6 +63,7 @@ impl Default for MemoryTiming {
             cache_lines: 0,
             cache_ways: 1,
             beat_cycles: 1,
+            burst: None,
         }
     }
 }

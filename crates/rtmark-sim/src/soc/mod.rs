@@ -33,7 +33,7 @@ pub use clock_tree::{
 pub use core_kind::{CoprocessorSet, CoreKind, FIRST_PRIVATE};
 pub use flash_control::{Control, Erase, Program};
 pub use memory::{Contents, Memory, MemoryKind};
-pub use memory_timing::{CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
+pub use memory_timing::{Burst, CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
     Act, ActHow, Follow, FollowHow, OutputLine, Peripheral, PeripheralClock, PeripheralRegister,
     Pins, PullUp, Pulled, Routes, Scale, SlowRead,
@@ -396,6 +396,24 @@ mod tests {
                 "size = 64",
                 "size = 64\ntiming = { line_bytes = 16, cache_lines = 8, data_lines = 8 }",
                 "not both",
+            ),
+            (
+                "size = 64",
+                "size = 64\ntiming = { wait_states = 9, burst = { wait_states = 3, selected_cycles = 9, \
+                 deselect_cycles = 0, page_bytes = 64 } }",
+                "line 12: memory RAM: burst: is for a memory with cache_lines",
+            ),
+            (
+                "size = 64",
+                "size = 64\ntiming = { wait_states = 9, cache_lines = 8, burst = { wait_states = 10, \
+                 selected_cycles = 9, deselect_cycles = 0, page_bytes = 64 } }",
+                "burst: wait_states = 10 is not from 1 to the memory's own",
+            ),
+            (
+                "size = 64",
+                "size = 64\ntiming = { wait_states = 9, cache_lines = 8, burst = { wait_states = 3, \
+                 selected_cycles = 9, deselect_cycles = 0, page_bytes = 96 } }",
+                "page_bytes = 96 is not a power of two",
             ),
             (
                 "[[peripheral]]",

@@ -39,7 +39,7 @@ impl State {
         if memory.is_behind_core() {
             self.load_behind_caches(place)
         } else {
-            memory.read(place.offset)
+            memory.read(place.offset, self.cycles)
         }
     }
 

@@ -32,7 +32,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions always give equal cycles.
-pub const TIMING_MODEL: &str = "22";
+pub const TIMING_MODEL: &str = "23";
 
 /// The function that classifies an instruction for the model of a core.
 #[derive(Clone, Copy, Debug)]

@@ -111,3 +111,38 @@ fn factors_without_a_model_are_refused() {
         assert!(refused.contains(message), "{refused}");
     }
 }
+
+/// The QMI of an RP2350 as its boot ROM leaves it: a transfer takes 36 clocks of three cycles, and 16 when it
+/// goes on where the last one ended, up to the end of a page of 1024 bytes (datasheet, 12.14).
+#[test]
+fn straight_code_in_serial_flash_continues_transfers() {
+    const PAGE: u32 = 0x1000_0400;
+    let socs = [
+        (include_str!("../../../../socs/rp2350.toml"), 0xBF00_u16),
+        (include_str!("../../../../socs/rp2350-riscv.toml"), 0x0001),
+    ];
+    for (text, nop) in socs {
+        let soc = Soc::from_toml(text).expect("a soc");
+        let mut machine = Machine::new(&soc);
+        let code: Vec<u8> = [nop; 1024].into_iter().flat_map(u16::to_le_bytes).collect();
+        machine.poke(PAGE, &code).expect("flash");
+        machine.set_register(Register::Pc, PAGE);
+        // The cycles from one line's last instruction to the next one's.
+        let mut line = |until: u32| {
+            let began = machine.cycles().0;
+            while machine.register(Register::Pc) < until {
+                machine.step(Cycles::MAX).expect("a nop");
+            }
+            machine.cycles().0 - began
+        };
+        let lines: Vec<_> = (1..=160).map(|number| line(PAGE + 8 * number)).collect();
+        let within = lines[1];
+        assert!((48..=56).contains(&within), "{}: {within}", soc.name);
+        for (at, &cycles) in lines.iter().enumerate().skip(1).take(157) {
+            let wanted = if at == 127 || at == 128 { None } else { Some(within) };
+            assert!(wanted.is_none_or(|it| it == cycles), "{}: line {at}: {lines:?}", soc.name);
+        }
+        // Around the page's end there is one new transfer.
+        assert_eq!(lines[127] + lines[128], 2 * within + 108 - 48, "{}", soc.name);
+    }
+}

@@ -377,7 +377,8 @@ const LONGEST: u64 = 60;
 
 fn assert_no_cost_without_reason(machine: &mut Machine, timing: MemoryTiming, what: &str) {
     // A line or two of code, and of data a word each of the longest list, four here.
-    let waits = u64::from(timing.wait_states) * 16;
+    let deselect = timing.burst.map_or(0, |burst| burst.deselect_cycles);
+    let waits = u64::from(timing.wait_states + deselect) * 16;
     let mut costs = Costs::default();
     machine.run_observed(Cycles(machine.cycles().0 + 30_000), &mut costs);
     let (most, address) = costs.most;

@@ -2,7 +2,7 @@
 
 use super::{Checked, KeyStep, refuse};
 use crate::soc::clock_tree::{ClockFactor, ClockField, ClockNode, ClockOperand, ClockTree};
-use crate::soc::{CoreKind, Memory, Peripheral, PeripheralKind, PeripheralRegister, Soc};
+use crate::soc::{CoreKind, Memory, Peripheral, PeripheralKind, Soc};
 
 /// The number of bits after the binary point of any chip's divider is below this.
 const MAX_FRACTION_BITS: u8 = 24;
@@ -168,6 +168,15 @@ fn mistake(factor: &ClockFactor) -> Option<&'static str> {
 }
 
 impl Soc {
+    /// Returns whether a register controls the wait states of a memory.
+    pub(super) fn has_wait_states_register(&self, memory: &Memory) -> bool {
+        let mut registers = self.peripherals.iter().flat_map(|it| &it.registers);
+        registers.any(|register| {
+            let controls = register.controls.as_ref();
+            controls.is_some_and(|it| it.memory == memory.name && it.wait_states.is_some())
+        })
+    }
+
     /// Refuses factors of wait states that have no model.
     pub(super) fn check_wait_states_by(&self, at: usize, memory: &Memory) -> Checked {
         let Memory { name, wait_states_by: factors, .. } = memory;
@@ -175,17 +184,13 @@ impl Soc {
             return Ok(());
         }
         let divides = |factor: &ClockFactor| factor.divide.is_some() || factor.fraction_bits > 0;
-        let mut registers = self.peripherals.iter().flat_map(|it| &it.registers);
-        let controlled = |it: &PeripheralRegister| {
-            it.controls.as_ref().is_some_and(|it| it.memory == *name && it.wait_states.is_some())
-        };
         let wrong = if self.core.is_riscv() || self.core == CoreKind::CortexR5 {
             Some("wait_states_by is modelled on Cortex-M only")
         } else if memory.timing.wait_states == 0 {
             Some("wait_states_by changes wait_states, of which the memory has none")
         } else if factors.iter().any(divides) {
             Some("factors of wait_states_by multiply whole numbers")
-        } else if registers.any(controlled) {
+        } else if self.has_wait_states_register(memory) {
             Some("a register controls its wait_states: give wait_states_by or that")
         } else {
             factors.iter().find_map(mistake)

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{Checked, KeyStep, refuse};
-use crate::soc::{CACHE_LINE_BYTES, CacheSizes, CoreKind, Memory, MemoryTiming, Soc};
+use crate::soc::{Burst, CACHE_LINE_BYTES, CacheSizes, CoreKind, Memory, MemoryTiming, Soc};
 
 /// The maximum wait states of a memory behind a cache beside a RISC-V core. Both of the core's ports reach
 /// the memory through that cache, so a transfer may additionally wait as long for the other port's
@@ -18,9 +18,10 @@ impl Soc {
     fn check_riscv_timing(at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
         let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
-        let MemoryTiming { wait_states, line_bytes, cache_lines, cache_ways, .. } = memory.timing;
+        let MemoryTiming { wait_states, line_bytes, cache_lines, cache_ways, burst, .. } =
+            memory.timing;
         let plain = MemoryTiming { wait_states, ..MemoryTiming::default() };
-        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
+        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, burst, ..plain };
         let is_cached = cache_lines > 0;
         if memory.timing != if is_cached { cached } else { plain } {
             return refuse(
@@ -31,13 +32,19 @@ impl Soc {
                 ),
             );
         }
-        if is_cached && wait_states > MAX_CACHED_WAITS {
+        let deselect = burst.map_or(0, |burst| burst.deselect_cycles);
+        if is_cached && wait_states.saturating_add(deselect) > MAX_CACHED_WAITS {
             let [memory, index, timing] = path;
+            let more = if deselect > 0 {
+                format!(" and {deselect} to deselect it")
+            } else {
+                String::new()
+            };
             return refuse(
                 &[memory, index, timing, KeyStep::Key("wait_states")],
                 format!(
-                    "memory {name}: wait_states = {wait_states}: behind a cache beside a RISC-V core \
-                     there are at most {MAX_CACHED_WAITS}, because a transfer also waits for \
+                    "memory {name}: wait_states = {wait_states}{more}: behind a cache beside a RISC-V \
+                     core there are at most {MAX_CACHED_WAITS}, because a transfer also waits for \
                      another one's"
                 ),
             );
@@ -190,6 +197,29 @@ impl Soc {
                 ),
             );
         }
-        Ok(())
+        self.check_burst(at, memory)
+    }
+
+    /// Refuses bursts of a memory whose transfers are not counted one by one.
+    fn check_burst(&self, at: usize, memory: &Memory) -> Checked {
+        let Some(burst) = memory.timing.burst else { return Ok(()) };
+        let MemoryTiming { wait_states, line_bytes, cache_lines, prefetch, .. } = memory.timing;
+        let Burst { wait_states: next, page_bytes, .. } = burst;
+        let wrong = if cache_lines == 0 || prefetch {
+            "is for a memory with cache_lines and without prefetch".to_owned()
+        } else if self.has_wait_states_register(memory) || !memory.wait_states_by.is_empty() {
+            "is for a memory with constant wait_states".to_owned()
+        } else if next == 0 || next > wait_states {
+            format!("wait_states = {next} is not from 1 to the memory's own wait_states")
+        } else if !page_bytes.is_power_of_two() || page_bytes < line_bytes {
+            format!("page_bytes = {page_bytes} is not a power of two of at least a line")
+        } else {
+            return Ok(());
+        };
+        let path = ["timing", "burst"].map(KeyStep::Key);
+        refuse(
+            &[&[KeyStep::Key("memory"), KeyStep::Index(at)][..], &path].concat(),
+            format!("memory {}: burst: {wrong}", memory.name),
+        )
     }
 }

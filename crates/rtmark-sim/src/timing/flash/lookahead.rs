@@ -54,7 +54,7 @@ impl LineMemory {
     /// Returns whether fetches make the core wait and depend only on what [`FetchState`] holds.
     #[inline(always)]
     pub const fn can_look_ahead(&self) -> bool {
-        !self.fetches_without_wait() && !self.uses_shared
+        !self.fetches_without_wait() && !self.uses_shared && !self.has_bursts()
     }
 
     /// Returns whether the memory is in this state.
@@ -141,9 +141,9 @@ impl Lookahead {
         }
     }
 
-    /// Reads data, and returns the cycles that the core waits.
+    /// Reads data, and returns the cycles that the core waits, whenever that is.
     pub fn read(&mut self, offset: u32) -> u64 {
-        self.memory.read(offset)
+        self.memory.read(offset, self.began)
     }
 
     /// Returns the memory in its state after the fetches so far.
@@ -232,7 +232,7 @@ mod tests {
             now += before;
             let waits = match step {
                 Step::Enter(line) => memory.enter(line, now),
-                Step::Read(offset) => memory.read(offset),
+                Step::Read(offset) => memory.read(offset, now),
             };
             now += waits;
             waits

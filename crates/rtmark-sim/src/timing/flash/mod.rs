@@ -11,12 +11,14 @@
 //! A soc file states what a memory is capable of. Registers may switch parts of it on and off while
 //! firmware runs: each such change is a [`Setting`].
 
+mod burst;
 mod cache;
 mod core_caches;
 mod lookahead;
 mod near;
 mod slow;
 
+use self::burst::Selection;
 pub use self::cache::LineInserted;
 use self::cache::{LineCache, NO_LINE, SetCache};
 pub use self::core_caches::CoreCaches;
@@ -83,6 +85,8 @@ pub struct LineMemory {
     uses_shared: bool,
     /// Whether the memory is behind the caches of its core, which decide what waits.
     is_behind_core: bool,
+    /// For which line the memory is still selected.
+    selection: Selection,
     /// The line in the read buffer.
     buffered: u32,
     /// All cycles for which the core has waited.
@@ -111,6 +115,7 @@ impl LineMemory {
             uses_shared: shared.is_some(),
             shared,
             is_behind_core: false,
+            selection: Selection::NONE,
             buffered: NO_LINE,
             waited: 0,
         };
@@ -142,6 +147,7 @@ impl LineMemory {
         self.uses_shared = self.shared.is_some() || self.is_behind_core;
         self.settle();
         self.prefetch = NO_PREFETCH;
+        self.selection = Selection::NONE;
         (self.buffered, self.waited) = (NO_LINE, 0);
         self.instructions.clear();
         self.data.clear();
@@ -222,9 +228,10 @@ impl LineMemory {
         self.waited
     }
 
-    /// Empties the read buffer, the prefetched line and all caches.
+    /// Empties the read buffer, the prefetched line and all caches, and deselects the memory.
     pub fn empty(&mut self) {
         self.prefetch = NO_PREFETCH;
+        self.selection = Selection::NONE;
         self.instructions.clear();
         self.data.clear();
         self.set(Setting::EmptySharedCache);
@@ -349,6 +356,8 @@ impl LineMemory {
             }
         } else if self.find_shared(line) {
             0
+        } else if self.has_bursts() {
+            self.transfer(line, now)
         } else {
             self.fetch_waits
         };
@@ -377,7 +386,7 @@ impl LineMemory {
         if self.keeps_data {
             return self.read_cached(offset);
         }
-        let waits = !self.uses_shared && wait(self.wait_states);
+        let waits = !self.uses_shared && !self.has_bursts() && wait(self.wait_states);
         if waits {
             self.waited += self.wait_states;
         }
@@ -397,16 +406,18 @@ impl LineMemory {
         self.buffered == offset >> self.line_shift
     }
 
-    /// Returns the cycles that an access waits without buffer and caches, as registers have set
-    /// them.
-    pub const fn wait_states(&self) -> u64 {
-        self.wait_states
+    /// Returns the most cycles that an access waits without buffer and caches, as registers have
+    /// set them.
+    pub fn wait_states(&self) -> u64 {
+        let burst = self.timing.burst;
+        self.wait_states + burst.map_or(0, |burst| u64::from(burst.deselect_cycles))
     }
 
     /// Returns the cycles that the core waits for data that is not in the read buffer, if they are
     /// always the same.
     pub const fn data_waits(&self) -> Option<u64> {
-        if self.keeps_data || self.uses_shared { None } else { Some(self.wait_states) }
+        let vary = self.keeps_data || self.uses_shared || self.has_bursts();
+        if vary { None } else { Some(self.wait_states) }
     }
 
     /// Returns the offset of the first byte of the line that contains `offset`.
@@ -414,17 +425,22 @@ impl LineMemory {
         offset >> self.line_shift << self.line_shift
     }
 
-    /// Returns the cycles that a read of data at `offset` would wait in a memory with a shared
-    /// cache.
-    pub fn read_wait(&self, offset: u32) -> u64 {
+    /// Returns whether the read buffer or the shared cache has the data at `offset`.
+    pub fn keeps(&self, offset: u32) -> bool {
         let line = offset >> self.line_shift;
-        let kept = self.buffered == line
-            || self.uses_shared && self.shared.as_ref().is_some_and(|it| it.contains(line));
-        if kept { 0 } else { self.wait_states }
+        self.buffered == line
+            || self.uses_shared && self.shared.as_ref().is_some_and(|it| it.contains(line))
     }
 
-    /// Reads data at `offset`, and returns the cycles that the core waits for it.
-    pub fn read(&mut self, offset: u32) -> u64 {
+    /// Returns the cycles that a read of data at `offset` would wait from cycle `now` on, in a
+    /// memory with a shared cache.
+    pub fn read_wait(&self, offset: u32, now: u64) -> u64 {
+        if self.keeps(offset) { 0 } else { self.transfer_waits(offset >> self.line_shift, now) }
+    }
+
+    /// Reads data at `offset` from cycle `now` on, and returns the cycles that the core waits for
+    /// it.
+    pub fn read(&mut self, offset: u32, now: u64) -> u64 {
         if self.is_immediate() {
             return 0;
         }
@@ -440,8 +456,9 @@ impl LineMemory {
         } else if self.find_shared(line) {
             return 0;
         }
-        self.waited += self.wait_states;
-        self.wait_states
+        let waits = self.transfer(line, now);
+        self.waited += waits;
+        waits
     }
 }
 
@@ -487,7 +504,7 @@ mod tests {
     #[test]
     fn literals_have_their_own_cache() {
         let mut flash = memory(false, 0);
-        assert_eq!([64, 68, 72, 64].map(|offset| flash.read(offset)), [3, 0, 3, 3]);
+        assert_eq!([64, 68, 72, 64].map(|offset| flash.read(offset, 0)), [3, 0, 3, 3]);
     }
 
     #[test]
@@ -520,12 +537,12 @@ mod tests {
         });
         // Lines 0, 4 and 8 share a set of two ways; line 1 is in another set.
         assert_eq!([0, 32, 8].map(|offset| flash.fetch(offset, 0)), [40, 40, 40]);
-        assert_eq!([0, 32, 8].map(|offset| flash.read(offset)), [0, 0, 0], "data finds code");
-        assert_eq!(flash.read(64), 40);
-        assert_eq!([32, 0].map(|offset| flash.read(offset)), [0, 40], "the oldest gave way");
+        assert_eq!([0, 32, 8].map(|offset| flash.read(offset, 0)), [0, 0, 0], "data finds code");
+        assert_eq!(flash.read(64, 0), 40);
+        assert_eq!([32, 0].map(|offset| flash.read(offset, 0)), [0, 40], "the oldest gave way");
         flash.set(Setting::EmptySharedCache);
-        assert_eq!(flash.read(8), 40);
+        assert_eq!(flash.read(8, 0), 40);
         flash.set(Setting::SharedCache(Switch::Off));
-        assert_eq!([8, 8].map(|offset| flash.read(offset)), [40, 40]);
+        assert_eq!([8, 8].map(|offset| flash.read(offset, 0)), [40, 40]);
     }
 }

@@ -138,7 +138,7 @@ impl ToyState {
 
     fn read(&mut self, address: u32) -> Option<u32> {
         if let Some((bytes, place)) = self.bus.load(address) {
-            let waits = self.lines[place.memory].read(place.offset);
+            let waits = self.lines[place.memory].read(place.offset, self.cycles);
             self.cycles += waits;
             self.waited += waits;
             return Some(u32::from_le_bytes(bytes));
@@ -165,7 +165,8 @@ impl ToyState {
 
     fn execute(&mut self, it: Toy) -> Result<(), Stop> {
         let place = self.bus.place(self.pc).map(|place| (place.memory, place.offset));
-        let waits = place.map_or(0, |(memory, offset)| self.lines[memory].read(offset));
+        let waits =
+            place.map_or(0, |(memory, offset)| self.lines[memory].read(offset, self.cycles));
         self.waited += waits;
         self.cycles += waits;
         let stuck = Stop::Breakpoint(self.pc);

@@ -5,7 +5,7 @@
 
 mod code;
 
-use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, MemoryTiming, Register};
+use rtmark_sim::{Burst, CoreKind, Cycles, FaultPolicy, Machine, MemoryTiming, Register};
 
 use self::code::Code;
 use super::{
@@ -78,8 +78,9 @@ const FIND_FRAME: &[u16] = &[
 
 /// Returns the timings of flash: without wait states, with few or many kept lines, with a read
 /// buffer, without any buffer, and with a cache.
-pub fn timings() -> [MemoryTiming; 7] {
+pub fn timings() -> [MemoryTiming; 8] {
     let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
+    let burst = Burst { wait_states: 1, selected_cycles: 6, deselect_cycles: 2, page_bytes: 64 };
     [
         MemoryTiming::default(),
         MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
@@ -88,6 +89,7 @@ pub fn timings() -> [MemoryTiming; 7] {
         slow,
         MemoryTiming { line_buffer: false, line_bytes: 4, ..slow },
         MemoryTiming { cache_lines: 8, cache_ways: 2, ..slow },
+        MemoryTiming { cache_lines: 8, cache_ways: 2, burst: Some(burst), ..slow },
     ]
 }
 
