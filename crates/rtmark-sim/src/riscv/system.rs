@@ -139,24 +139,20 @@ impl System {
     }
 
     /// Returns whether a cache holds a line, so that fetching from it does not wait.
+    #[inline(always)]
     pub fn holds(&self, line: CachedLine) -> bool {
         self.edges[line.memory.into()].keeps(line.offset)
     }
 
     /// Records the use of a line that a cache holds.
     pub fn used(&mut self, line: CachedLine) {
-        self.edges[line.memory.into()].has_read(line.offset, self.now);
+        let _is_held = self.use_held(line);
     }
 
     /// Uses a line if a cache holds it. Returns whether that is so.
     #[inline(always)]
     pub fn use_held(&mut self, line: CachedLine) -> bool {
-        let memory = &mut self.edges[line.memory.into()];
-        let holds = memory.keeps(line.offset);
-        if holds {
-            memory.has_read(line.offset, self.now);
-        }
-        holds
+        self.edges[line.memory.into()].use_held(line.offset)
     }
 
     /// Returns whether a transfer from a cached memory makes one that begins in this cycle wait.

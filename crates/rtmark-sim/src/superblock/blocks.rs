@@ -48,12 +48,13 @@ const WAYS: usize = 1 << 13;
 
 /// The way from an exit to the block that follows.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<P> {
+pub struct Way<T: Threaded> {
     pub exit: BlockExit,
     /// The progress until then, counted from the beginning of the block that ended.
-    pub point: P,
+    pub point: T::Point,
     /// The block that follows.
     pub block: u32,
+    pub needs: T::Needs,
 }
 
 /// A way in one line of the host's cache, with copies of what leads to the first step of its block, so
@@ -61,7 +62,7 @@ pub struct Way<P> {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct KnownWay<T: Threaded> {
-    way: Way<T::Point>,
+    way: Way<T>,
     first: u32,
     begin: StepFn<T>,
 }
@@ -77,8 +78,9 @@ pub trait Runner<T: Threaded> {
         steps: &[ThreadedStep<T>],
     ) -> Option<BlockExit>;
 
-    /// Moves to a point, which is counted from the beginning of the block that was executed.
-    fn advance(&mut self, point: &T::Point);
+    /// Goes a way, if what it needs is there; its point is counted from the beginning of the block that
+    /// was executed. Returns whether that is so.
+    fn go(&mut self, way: &Way<T>) -> bool;
 }
 
 /// The blocks of a core.
@@ -161,7 +163,7 @@ impl<T: Threaded> Blocks<T> {
     }
 
     /// Keeps a way.
-    pub fn keep(&mut self, way: Way<T::Point>) {
+    pub fn keep(&mut self, way: Way<T>) {
         let Some(&Superblock { first, begin, .. }) = self.get(way.block) else { return };
         let known = KnownWay { way, first, begin };
         if self.ways.is_empty() {
@@ -182,7 +184,9 @@ impl<T: Threaded> Blocks<T> {
             let exit = run.execute(block, begin, steps)?;
             let known = self.ways.get(exit.place()).filter(|known| known.way.exit == exit);
             let Some(known) = known else { return Some((number, exit)) };
-            run.advance(&known.way.point);
+            if !run.go(&known.way) {
+                return Some((number, exit));
+            }
             (number, first, begin) = (known.way.block, known.first, known.begin);
         }
     }

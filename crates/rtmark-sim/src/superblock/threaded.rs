@@ -21,6 +21,8 @@ pub trait Threaded: Copy + Debug + 'static {
     type Point: Copy + Debug;
     /// What a run checks before it executes a block.
     type Condition: Copy + Debug;
+    /// What the way from one block to the next needs.
+    type Needs: Copy + Debug;
 }
 
 /// Executes the first of the given steps and, as far as the block continues, those after it.

@@ -88,8 +88,9 @@ impl Runner<GraphCode> for BlockRun<'_> {
     }
 
     #[inline(always)]
-    fn advance(&mut self, point: &Point) {
-        self.progress.advance(point);
+    fn go(&mut self, way: &Way<GraphCode>) -> bool {
+        self.progress.advance(&way.point);
+        true
     }
 }
 
@@ -261,6 +262,6 @@ impl Graph {
         let (Ok(cycles), Ok(count)) = (cycles.try_into(), count.try_into()) else { return };
         let last_byte = progress.last_byte.unwrap_or(0);
         let point = Point { cycles, count, last_byte, ..Point::of(progress.node) };
-        self.blocks.keep(Way { exit: exit.exit, point, block });
+        self.blocks.keep(Way { exit: exit.exit, point, block, needs: () });
     }
 }

@@ -29,6 +29,7 @@ impl Threaded for GraphCode {
     type Operands = Operands;
     type Point = Point;
     type Condition = CodeCheck;
+    type Needs = ();
 }
 
 /// What each step passes to the next one.

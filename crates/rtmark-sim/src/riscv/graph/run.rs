@@ -47,6 +47,7 @@ pub enum GraphExit {
 struct BlockRun<'r> {
     hart: &'r mut Hart,
     system: &'r mut System,
+    memo: &'r Memo,
     progress: GraphProgress,
     horizon: u64,
 }
@@ -67,8 +68,24 @@ impl Runner<GraphCode> for BlockRun<'_> {
     }
 
     #[inline(always)]
-    fn advance(&mut self, point: &Point) {
-        self.progress.advance(point);
+    fn go(&mut self, way: &Way<GraphCode>) -> bool {
+        let goes = way.needs == NO_LINES || self.use_lines(way.needs);
+        if goes {
+            self.progress.advance(&way.point);
+        }
+        goes
+    }
+}
+
+impl BlockRun<'_> {
+    /// Uses the lines of a list if caches hold them all. Returns whether that is so.
+    fn use_lines(&mut self, fetched: u32) -> bool {
+        let lines = self.memo.lines(fetched);
+        let are_held = lines.all().iter().all(|line| self.system.holds(*line));
+        if are_held {
+            lines.all().iter().for_each(|line| self.system.used(*line));
+        }
+        are_held
     }
 }
 
@@ -79,6 +96,8 @@ struct OpenExit {
     /// The block, and the progress when it began.
     block: u32,
     begin: GraphProgress,
+    /// The number of the list of lines that the next node has fetched from.
+    fetched: u32,
 }
 
 impl Graph {
@@ -99,7 +118,7 @@ impl Graph {
                 if let Some(exit) = open.take() {
                     self.keep_way(&exit, progress, number);
                 }
-                open = self.run_blocks(number, progress, horizon, (hart, system));
+                open = self.run_blocks(number, progress, horizon, (hart, system), memo);
                 if open.is_some_and(|open| open.exit.key == END) {
                     continue;
                 }
@@ -127,8 +146,9 @@ impl Graph {
                 for line in memo.lines(edge.fetched).all() {
                     system.used(*line);
                 }
-                // The way to the next block would have to find the lines.
-                open = None;
+                if let Some(open) = &mut open {
+                    open.fetched = edge.fetched;
+                }
             }
             progress.cycle += u64::from(edge.cycles);
             progress.waited += u64::from(edge.waits);
@@ -151,18 +171,19 @@ impl Graph {
         progress: &mut GraphProgress,
         horizon: u64,
         (hart, system): (&mut Hart, &mut System),
+        memo: &Memo,
     ) -> Option<OpenExit> {
-        let mut run = BlockRun { hart, system, progress: *progress, horizon };
+        let mut run = BlockRun { hart, system, memo, progress: *progress, horizon };
         let exit = self.blocks.run(number, &mut run);
         *progress = run.progress;
         let ((block, exit), begin) = (exit?, *progress);
         progress.advance(self.blocks.point(exit)?);
-        (exit.key != LEAVE).then_some(OpenExit { exit, block, begin })
+        (exit.key != LEAVE).then_some(OpenExit { exit, block, begin, fetched: NO_LINES })
     }
 
     /// Remembers that an exit from a block leads to another one, which begins here.
     fn keep_way(&mut self, exit: &OpenExit, progress: &GraphProgress, block: u32) {
-        let OpenExit { exit, block: before, begin } = *exit;
+        let OpenExit { exit, block: before, begin, fetched: needs } = *exit;
         let since = |now: u64, then: u64| u32::try_from(now - then).unwrap_or(u32::MAX);
         let point = Point {
             node: progress.node,
@@ -173,6 +194,6 @@ impl Graph {
         if let Some(before) = self.blocks.get_mut(before) {
             before.most = before.most.max(point.cycles);
         }
-        self.blocks.keep(Way { exit, point, block });
+        self.blocks.keep(Way { exit, point, block, needs });
     }
 }

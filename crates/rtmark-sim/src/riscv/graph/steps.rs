@@ -26,6 +26,8 @@ impl Threaded for GraphCode {
     type Operands = Operands;
     type Point = Point;
     type Condition = ();
+    /// The number of a list of lines that caches must hold: see `Memo::lines`.
+    type Needs = u32;
 }
 
 /// The progress of a run at some point of a block, counted from the block's beginning.

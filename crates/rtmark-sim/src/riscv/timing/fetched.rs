@@ -24,6 +24,8 @@ pub struct FetchedLines {
 }
 
 impl FetchedLines {
+    pub const NONE: Self = Self { count: 0, lines: [CachedLine { memory: 0, offset: 0 }; MOST] };
+
     /// Adds a line. Returns whether there is room for it.
     pub fn add(&mut self, line: CachedLine) -> bool {
         if self.all().last() == Some(&line) {

@@ -141,8 +141,9 @@ impl Memo {
     }
 
     /// Returns a list of lines by its number.
-    pub fn lines(&self, fetched: u32) -> FetchedLines {
-        self.fetched.get(fetched as usize).copied().unwrap_or_default()
+    #[inline(always)]
+    pub fn lines(&self, fetched: u32) -> &FetchedLines {
+        self.fetched.get(fetched as usize).unwrap_or(&FetchedLines::NONE)
     }
 
     /// Returns the number of a list of lines.

@@ -299,18 +299,22 @@ impl ManyLines {
 pub struct SetCache {
     lines: Vec<u32>,
     ways: usize,
-    sets: u32,
+    /// The bits of a line's number that select its set.
+    mask: u32,
 }
 
 impl SetCache {
+    /// Creates an empty cache; both numbers are powers of two.
     pub fn new(lines: u16, ways: u16) -> Self {
         let sets = lines / ways;
-        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into(), sets: sets.into() }
+        let mask = u32::from(sets).wrapping_sub(1);
+        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into(), mask }
     }
 
     /// Returns the index of the first line of the set that a line belongs to.
+    #[inline(always)]
     const fn first(&self, line: u32) -> usize {
-        (line % self.sets) as usize * self.ways
+        (line & self.mask) as usize * self.ways
     }
 
     pub fn clear(&mut self) {
@@ -318,18 +322,37 @@ impl SetCache {
     }
 
     /// Returns whether the line is cached.
+    #[inline(always)]
     pub fn contains(&self, line: u32) -> bool {
+        self.is_latest(line) || self.is_behind_latest(line)
+    }
+
+    /// Returns whether the line is the most recently used one of its set.
+    #[inline(always)]
+    fn is_latest(&self, line: u32) -> bool {
+        self.lines.get(self.first(line)) == Some(&line)
+    }
+
+    fn is_behind_latest(&self, line: u32) -> bool {
         let first = self.first(line);
         self.lines[first..first + self.ways].contains(&line)
     }
 
+    /// Uses a line if it is cached. Returns whether that is so.
+    #[inline(always)]
+    pub fn try_use(&mut self, line: u32) -> bool {
+        self.is_latest(line) || self.is_behind_latest(line) && self.find_or_keep(line)
+    }
+
     /// Returns whether the line was cached, and makes it the most recently used one of its set.
+    #[inline(always)]
     pub fn find_or_keep(&mut self, line: u32) -> bool {
+        self.is_latest(line) || self.find_older_or_keep(line)
+    }
+
+    fn find_older_or_keep(&mut self, line: u32) -> bool {
         let first = self.first(line);
         let set = &mut self.lines[first..first + self.ways];
-        if set[0] == line {
-            return true;
-        }
         let found = set.iter().position(|held| *held == line);
         let free = || set.iter().position(|held| *held == NO_LINE);
         let place = found.or_else(free).unwrap_or(self.ways - 1);

@@ -77,6 +77,8 @@ pub struct LineMemory {
     keeps_instructions: bool,
     /// Whether the memory waits, reads ahead and caches instructions.
     settles: bool,
+    /// Whether lines of code are found in the shared cache, and nothing else happens then.
+    finds_in_shared: bool,
     /// The wait states and the enabled parts, encoded as a number.
     mode: u32,
     data: LineCache,
@@ -109,6 +111,7 @@ impl LineMemory {
             instructions: LineCache::new(timing.instruction_lines),
             keeps_instructions: timing.instruction_lines > 0,
             settles: false,
+            finds_in_shared: false,
             mode: 0,
             data: LineCache::new(timing.data_lines),
             keeps_data: timing.data_lines > 0,
@@ -158,6 +161,10 @@ impl LineMemory {
 
     fn settle(&mut self) {
         self.settles = self.keeps_instructions && self.prefetches && !self.fetches_without_wait();
+        self.finds_in_shared = self.uses_shared
+            && !self.is_behind_core
+            && !self.keeps_instructions
+            && !self.prefetches;
         let works = [self.keeps_instructions, self.prefetches, self.keeps_data, self.uses_shared];
         self.mode =
             works.iter().fold(self.wait_states as u32, |mode, &on| mode << 1 | u32::from(on));
@@ -267,7 +274,7 @@ impl LineMemory {
     #[inline(always)]
     pub fn try_enter_fast(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         if !self.settles {
-            return self.fetches_without_wait();
+            return self.fetches_without_wait() || self.try_enter_shared(line);
         }
         if self.prefetch.line == line {
             let waits = self.prefetch.ready.saturating_sub(now);
@@ -295,6 +302,24 @@ impl LineMemory {
             self.prefetch = Prefetch { line: line + 1, ready: now + 1 + self.wait_states };
         }
         true
+    }
+
+    /// Begins to execute from a line that the shared cache has, in a memory that does not read ahead.
+    /// Returns whether it has begun.
+    #[inline(always)]
+    fn try_enter_shared(&mut self, line: u32) -> bool {
+        let enters = self.finds_in_shared && self.try_use(line);
+        if enters {
+            self.buffered = line;
+        }
+        enters
+    }
+
+    /// Uses a line if the read buffer or the shared cache has it. Returns whether that is so.
+    #[inline(always)]
+    fn try_use(&mut self, line: u32) -> bool {
+        self.buffered == line
+            || self.uses_shared && self.shared.as_mut().is_some_and(|it| it.try_use(line))
     }
 
     /// Begins to execute from a line that a single lookup has not found. In a cache of few lines
@@ -386,7 +411,10 @@ impl LineMemory {
         if self.keeps_data {
             return self.read_cached(offset);
         }
-        let waits = !self.uses_shared && !self.has_bursts() && wait(self.wait_states);
+        if self.uses_shared || self.has_bursts() {
+            return self.try_use(offset >> self.line_shift);
+        }
+        let waits = wait(self.wait_states);
         if waits {
             self.waited += self.wait_states;
         }
@@ -426,10 +454,18 @@ impl LineMemory {
     }
 
     /// Returns whether the read buffer or the shared cache has the data at `offset`.
+    #[inline(always)]
     pub fn keeps(&self, offset: u32) -> bool {
         let line = offset >> self.line_shift;
         self.buffered == line
             || self.uses_shared && self.shared.as_ref().is_some_and(|it| it.contains(line))
+    }
+
+    /// Uses the line of `offset` if the read buffer or the shared cache has it. Returns whether that
+    /// is so.
+    #[inline(always)]
+    pub fn use_held(&mut self, offset: u32) -> bool {
+        self.try_use(offset >> self.line_shift)
     }
 
     /// Returns the cycles that a read of data at `offset` would wait from cycle `now` on, in a
