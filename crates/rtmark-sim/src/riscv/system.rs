@@ -112,16 +112,21 @@ impl System {
         Some((place, self.ports.data.saturating_add(self.waits[place.memory])))
     }
 
-    /// Reads from the flash that was read last, if its wait states never vary. Returns the bytes and the wait
-    /// states.
+    /// Reads from the flash that was read last, if its wait states never vary or a cache has the line as the latest
+    /// of its set. Returns the bytes and the wait states.
     #[inline(always)]
     pub fn near_flash<const BYTES: usize>(&self, address: u32) -> Option<([u8; BYTES], u8)> {
         if !self.bus.is_near_code(address) {
             return None;
         }
         let (bytes, place) = self.bus.near_code(address)?;
-        let waits = self.ports.data.saturating_add(self.waits[place.memory]);
-        (!self.cached[place.memory]).then_some((bytes, waits))
+        if self.cached[place.memory] {
+            // With waits, what it takes would also depend on what is fetched meanwhile.
+            let is_quick =
+                self.ports.data == 0 && self.edges[place.memory].has_latest(place.offset);
+            return is_quick.then_some((bytes, 0));
+        }
+        Some((bytes, self.ports.data.saturating_add(self.waits[place.memory])))
     }
 
     /// Updates the cache for a load or store whose data phase ends in a cycle.
@@ -142,6 +147,12 @@ impl System {
     #[inline(always)]
     pub fn holds(&self, line: CachedLine) -> bool {
         self.edges[line.memory.into()].keeps(line.offset)
+    }
+
+    /// Returns whether a cache holds a line as the latest of its set, so that using it changes nothing.
+    #[inline(always)]
+    pub fn has_latest(&self, line: CachedLine) -> bool {
+        self.edges[line.memory.into()].has_latest(line.offset)
     }
 
     /// Records the use of a line that a cache holds.

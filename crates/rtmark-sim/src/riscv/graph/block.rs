@@ -67,7 +67,8 @@ impl BlockBuilder<'_> {
     /// a block cannot hold the node.
     fn append(&mut self, node: &Node, edge: &Edge) -> bool {
         let lines = self.memo.lines(edge.fetched);
-        // A line stays until another one takes its place, for which the core would have to wait.
+        // A line stays until another one takes its place, for which the core would have to wait, and the latest
+        // of its set until another line of the set is used.
         let is_used = lines.all().first().is_some_and(|line| self.line == Some(*line));
         let lines = lines.all().get(usize::from(is_used)..).unwrap_or_default();
         if lines.is_empty() {
@@ -86,8 +87,13 @@ impl BlockBuilder<'_> {
                 push(self, Operation::Fetch);
                 is_held
             }
+            // It may itself use a line, and the order of uses does not matter if none changes anything.
+            Op::Load(_) => {
+                push(self, Operation::FetchLatest);
+                self.append_effect(node, edge)
+            }
             // Its outcome may be another one, or it has an effect when its outcome is known.
-            Op::Load(_) | Op::Store(_) | Op::Divide(_) | Op::JumpRegister => {
+            Op::Store(_) | Op::Divide(_) | Op::JumpRegister => {
                 push(self, Operation::Find);
                 let is_held = self.append_effect(node, edge);
                 push(self, Operation::Fetch);

@@ -95,11 +95,14 @@ impl Node {
         self.edges.iter().position(has).unwrap_or(LEAVE)
     }
 
-    /// Returns whether caches hold whatever any of its edges fetches.
+    /// Returns whether caches hold whatever any of its edges fetches. A load may itself use a line, before them here
+    /// and behind them on the slow path; the order does not matter if none of the uses changes anything.
     fn finds_lines(&self, system: &System, memo: &Memo) -> bool {
+        let loads = matches!(self.it.op, Op::Load(_));
+        let finds = |line| if loads { system.has_latest(line) } else { system.holds(line) };
         let known = self.edges.iter().filter(|edge| edge.cycles != 0);
         let mut lists = known.map(|edge| memo.lines(edge.fetched));
-        lists.all(|lines| lines.all().iter().all(|line| system.holds(*line)))
+        lists.all(|lines| lines.all().iter().all(|line| finds(*line)))
     }
 
     /// Returns the index of a branch's edge, or [`LEAVE`]: 0 if not taken, 1 if taken.

@@ -16,6 +16,8 @@ pub enum Operation {
     Find,
     /// Likewise, and uses the line.
     Fetch,
+    /// Continues only if a cache holds a line as the latest of its set.
+    FetchLatest,
     Constant,
     Alu(Alu, Second),
     Divide(Divide),
@@ -159,6 +161,7 @@ impl Operation {
             Self::End => threaded!(steps::end),
             Self::Find => threaded!(steps::find),
             Self::Fetch => threaded!(steps::fetch),
+            Self::FetchLatest => threaded!(steps::fetch_latest),
             Self::Constant => threaded!(steps::constant),
             Self::Alu(alu, Second::Immediate) => by_last!(last, LAST => by_alu!(
                 alu,

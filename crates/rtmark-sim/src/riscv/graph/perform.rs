@@ -83,7 +83,8 @@ pub fn read_ram(system: &System, address: u32, width: Width) -> Option<u32> {
     Some(width.extend(bytes?))
 }
 
-/// Reads from a memory with constant wait states. Returns the value and the wait states.
+/// Reads from a memory with constant wait states, or from the latest line of a set of its cache. Returns the
+/// value and the wait states.
 #[inline(always)]
 pub fn read(system: &mut System, address: u32, width: Width) -> Option<(u32, u8)> {
     if let Some(value) = read_ram(system, address, width) {
@@ -106,7 +107,11 @@ fn read_elsewhere<const BYTES: usize>(
     if let Some(found) = system.near_flash(address) {
         return Some(found);
     }
-    let (place, waits) = system.steady_place(address)?;
+    let Some((place, waits)) = system.steady_place(address) else {
+        // The next read there finds it near.
+        system.bus.code_place(address);
+        return None;
+    };
     system.bus.note_slow(address, place);
     if !system.bus.is_writable(place.memory) {
         system.bus.code_place(address);

@@ -88,6 +88,12 @@ pub fn find(step: &Operands, _: &mut Hart, system: &mut System, _: &mut u32) -> 
     if system.holds(step.line()) { Ok(()) } else { Err(LEAVE) }
 }
 
+/// Continues only if a cache holds a line as the latest of its set, so that using it changes nothing.
+#[inline(always)]
+pub fn fetch_latest(step: &Operands, _: &mut Hart, system: &mut System, _: &mut u32) -> StepResult {
+    if system.has_latest(step.line()) { Ok(()) } else { Err(LEAVE) }
+}
+
 /// Continues only if a cache holds a line, which is used.
 #[inline(always)]
 pub fn fetch(step: &Operands, _: &mut Hart, system: &mut System, _: &mut u32) -> StepResult {

@@ -329,7 +329,7 @@ impl SetCache {
 
     /// Returns whether the line is the most recently used one of its set.
     #[inline(always)]
-    fn is_latest(&self, line: u32) -> bool {
+    pub fn is_latest(&self, line: u32) -> bool {
         self.lines.get(self.first(line)) == Some(&line)
     }
 

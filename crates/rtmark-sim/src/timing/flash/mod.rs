@@ -461,6 +461,14 @@ impl LineMemory {
             || self.uses_shared && self.shared.as_ref().is_some_and(|it| it.contains(line))
     }
 
+    /// Returns whether using the data at `offset` changes nothing: the shared cache has its line, as the one
+    /// most recently used of its set.
+    #[inline(always)]
+    pub fn has_latest(&self, offset: u32) -> bool {
+        let line = offset >> self.line_shift;
+        self.uses_shared && self.shared.as_ref().is_some_and(|it| it.is_latest(line))
+    }
+
     /// Uses the line of `offset` if the read buffer or the shared cache has it. Returns whether that
     /// is so.
     #[inline(always)]
