@@ -84,7 +84,7 @@ pub use findings::{Aspect, Case, Failure, Findings, Latencies, SLICES, Slice};
 pub use fork::{Outcome, Unserved, Verdict};
 pub use held::{HeldBack, Stretches};
 pub use meet::Interleaving;
-pub use path::{PairedInterrupt, Path, PathError, Piece, Question, Reach, Window};
+pub use path::{PairedInterrupt, Path, PathError, Piece, Question, Reach, Window, find_handlers};
 pub use rtmark_units::Share;
 pub use search::{Control, search};
 pub use spans::{Spans, spans};

@@ -212,6 +212,31 @@ impl SearchedInterrupt {
     }
 }
 
+/// Returns an error if an interrupt has no handler at a cycle of a run that gets there: that takes no longer than the
+/// run up to there, whatever else is to be known of it.
+///
+/// # Errors
+/// When the soc does not have the interrupt, or it has no handler.
+pub fn find_handlers(
+    start: &Machine,
+    at: Cycles,
+    interrupts: impl IntoIterator<Item = Irq>,
+) -> Result<(), PathError> {
+    let mut there = start.clone();
+    if !matches!(there.run(at), Stop::Limit | Stop::Asleep) {
+        return Ok(());
+    }
+    for interrupt in interrupts {
+        if !there.has_interrupt(interrupt) {
+            let last = there.soc().interrupts.saturating_sub(1);
+            return Err(PathError::NoInterrupt { interrupt, last });
+        }
+        let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
+        there.handler_of(interrupt).map_err(none)?;
+    }
+    Ok(())
+}
+
 impl Path {
     /// Prepares a search from a machine that has just been reset. The vector table is assumed to stay
     /// where it is when the first window begins.

@@ -18,4 +18,5 @@ mod study;
 mod trace;
 #[cfg(target_os = "linux")]
 mod typed;
+mod windows;
 mod worst;

@@ -410,57 +410,6 @@ fn impossible_searches_are_rejected() {
 }
 
 #[test]
-fn windows_end_with_the_program() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let folder = folder.path();
-    image(folder);
-    // It ends by itself some cycles behind its last span.
-    let end = json(&expect_success(run_rtmark(
-        folder,
-        &["sim", "a.elf", "--soc", "stm32c031", "--format", "json"],
-    )));
-    let end = end["cycles"].as_u64().expect("a number");
-    let points = |to: u64| {
-        let window = format!("{}:{to}", end - 100);
-        let found =
-            json(&expect_success(worst(folder, &["--format", "json", "--window", &window])));
-        assert_eq!(found["results"][0]["complete"], true);
-        found["results"][0]["points"].as_u64().expect("a number")
-    };
-    let to_the_end = points(end);
-    assert!((90..=100).contains(&to_the_end), "{to_the_end}");
-    assert_eq!((points(end + 1), points(u64::MAX)), (to_the_end, to_the_end));
-    let behind = format!("{}:{}", end + 1000, end + 2000);
-    worst(folder, &["--window", &behind])
-        .assert_error(2, &["starts after the end", "exits successfully"]);
-    // Within one instruction: a nop takes a cycle, the branch that is taken two.
-    let within = (900..920).map(|at| format!("{at}:{}", at + 1));
-    let refused: Vec<_> = within
-        .map(|window| worst(folder, &["--window", &window]))
-        .filter(|result| result.code != 0)
-        .collect();
-    assert!(!refused.is_empty());
-    for result in refused {
-        result.assert_error(2, &["no instruction starts in cycles", "a longer one"]);
-    }
-}
-
-#[test]
-fn endless_programs_have_windows_up_to_the_budget() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let folder = folder.path();
-    let mut code = vec![0xBF00; 16];
-    code[0] = 0xE012;
-    let handler = (START + 0x24) | 1;
-    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00, 0xBF00, 0xE7FD]);
-    Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
-    let endless = format!("100:{}", u64::MAX);
-    worst(folder, &["--max-cycles", "0x1_000", "--window", &endless])
-        .assert_error(12, &["still running after 4096 cycles", "--max-cycles"]);
-    expect_success(worst(folder, &["--max-cycles", "1000", "--window", "100:1000"]));
-}
-
-#[test]
 fn holders_add_up_if_a_one_instruction_handler_waits_for_flash() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();

@@ -30,6 +30,7 @@ mod terminal;
 mod trace;
 mod values;
 
+pub use patience::INTERRUPT_CODE;
 pub use snapshot::keep_moment;
 use values::{Arming, Dump, Pend, Place, Setting, When};
 pub use values::{byte, cycles, irq, number, time};

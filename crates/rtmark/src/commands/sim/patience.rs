@@ -13,7 +13,7 @@ use crate::output::say;
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The exit code of a process that Ctrl-C ends, as shells have it: 128 and SIGINT's number.
-const INTERRUPT_CODE: i32 = 130;
+pub const INTERRUPT_CODE: i32 = 130;
 
 /// How many cycles pass between looks for Ctrl-C: moments, even on a slow host.
 const PART: u64 = 2_000_000;

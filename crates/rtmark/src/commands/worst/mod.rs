@@ -12,7 +12,7 @@ use rtmark_worst::{
     Aspect, Case, Control, Findings, Latencies, Path, Reach, Share, Window, search,
 };
 
-use super::sim::{byte, irq, number};
+use super::sim::{INTERRUPT_CODE, byte, irq, number};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -218,8 +218,6 @@ impl Arguments {
         }
         let cancelled = AtomicBool::new(false);
         let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
-        // If this fails, Ctrl-C ends the process at once, as without a handler.
-        let _ = ctrlc::set_handler(|| cancelled.store(true, Ordering::Relaxed));
         let mut all = All::default();
         let mut refused = None;
         for subject in &subjects {
@@ -245,7 +243,7 @@ impl Arguments {
     fn search_one(
         &self,
         subject: &Subject,
-        cancelled: &AtomicBool,
+        cancelled: &'static AtomicBool,
         verbosity: Verbosity,
         all: &mut All,
     ) -> Result<(), CliError> {
@@ -342,7 +340,7 @@ impl Arguments {
         &self,
         subject: &Subject,
         path: &Path,
-        cancelled: &AtomicBool,
+        cancelled: &'static AtomicBool,
         verbosity: Verbosity,
     ) -> Result<Findings, CliError> {
         let mut begun = Findings::default();
@@ -375,6 +373,13 @@ impl Arguments {
         let began = (Instant::now(), begun.points);
         let written = Mutex::new(Instant::now());
         let control = Control { cancelled, share, budget: self.budget };
+        // Before the first search there is nothing to keep, and Ctrl-C ends the process at once. This fails if it was
+        // done before.
+        let _ = ctrlc::set_handler(|| {
+            if cancelled.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPT_CODE);
+            }
+        });
         let findings = search(path, &control, begun, |findings| {
             bar.set_position(findings.points.min(total));
             if let Some(file) = &self.state

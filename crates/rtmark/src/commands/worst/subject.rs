@@ -8,7 +8,9 @@ use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Edge, Platform, Session};
 use rtmark_sim::{Blocker, Image, InternalError, Irq, Machine, Register, Stop, Watch};
 use rtmark_units::Cycles;
-use rtmark_worst::{PairedInterrupt, Path, PathError, Question, Reach, Verdict, Window, spans};
+use rtmark_worst::{
+    PairedInterrupt, Path, PathError, Question, Reach, Verdict, Window, find_handlers, spans,
+};
 
 use crate::commands;
 use crate::commands::inputs::Inputs;
@@ -201,7 +203,12 @@ impl Subject {
             }
         }
         let windows = match options.window {
-            Some(window) => vec![self.cut_to_run(&start, window, options.budget)?],
+            Some(window) => {
+                let before = Cycles(window.from.min(options.budget));
+                let asked = [Some(options.interrupt), options.second.map(|it| it.interrupt)];
+                self.or_hint(find_handlers(&start, before, asked.into_iter().flatten()))?;
+                vec![self.cut_to_run(&start, window, options.budget)?]
+            }
             None => self.windows(&start, &begins, &ends, options)?,
         };
         let woken = options.woken.as_ref().map(|name| {
@@ -257,7 +264,7 @@ impl Subject {
     }
 
     /// Adds a hint to the error of a path that cannot be searched.
-    fn or_hint(&self, result: Result<Path, PathError>) -> Result<Path, CliError> {
+    fn or_hint<T>(&self, result: Result<T, PathError>) -> Result<T, CliError> {
         result.map_err(|error| {
             let hint = match &error {
                 PathError::Internal(error) => return self.internal_error(error),
