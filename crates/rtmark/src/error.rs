@@ -68,6 +68,12 @@ impl CliError {
     }
 }
 
+/// Returns the rest of a message that a name is not known: the most similar one that is.
+pub fn or_nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest(name, known.into_iter());
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
 /// The colours of the symbols beside a message, and of the word before a hint.
 const MARK: Style = AnsiColor::Red.on_default();
 const HELP: Style = AnsiColor::Cyan.on_default();
@@ -179,8 +185,7 @@ impl From<NothingSelected> for CliError {
 impl From<VariantError> for CliError {
     fn from(error: VariantError) -> Self {
         let known = SETTINGS.iter().map(|setting| setting.id);
-        let near = error.unknown_setting().and_then(|id| nearest(id, known));
-        let near = near.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default();
+        let near = error.unknown_setting().map(|id| or_nearest(id, known)).unwrap_or_default();
         Self::new(
             Exit::Usage,
             format!("{error}{near}"),

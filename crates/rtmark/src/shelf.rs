@@ -1,6 +1,6 @@
 //! Access to the store for commands: which file, which run, which of its answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use rtmark_store::{RunInfo, Store};
 
 use crate::cli::Verbosity;
 use crate::config::Config;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::say;
 
@@ -95,7 +95,7 @@ impl Filter {
 }
 
 /// A part of an answer's key that a filter looks at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum KeyPart {
     Kernel,
     Scenario,
@@ -108,6 +108,15 @@ impl KeyPart {
             Self::Kernel => "kernel",
             Self::Scenario => "scenario",
             Self::Soc => "soc",
+        }
+    }
+
+    /// Returns this part of a key.
+    fn of(self, key: &Key) -> &str {
+        match self {
+            Self::Kernel => key.kernel.as_str(),
+            Self::Scenario => key.scenario.as_str(),
+            Self::Soc => &key.soc,
         }
     }
 
@@ -166,6 +175,50 @@ pub fn commit_here() -> Option<String> {
     Some(if changed { commit + "+" } else { commit })
 }
 
+/// What patterns of a filter have fitted nothing yet, and what was there instead.
+pub struct Unmatched<'a> {
+    patterns: Vec<(KeyPart, &'a Pattern)>,
+    /// The kernels, scenarios and socs that were seen, where there are patterns.
+    known: BTreeMap<KeyPart, BTreeSet<String>>,
+}
+
+impl<'a> Unmatched<'a> {
+    pub fn new(filter: &'a Filter) -> Self {
+        Self { patterns: filter.patterns(), known: BTreeMap::new() }
+    }
+
+    /// Looks at the key of an answer, whether the filter accepts it or not.
+    pub fn see(&mut self, key: &Key) {
+        for part in self.patterns.iter().map(|(part, _)| *part) {
+            let (name, known) = (part.of(key), self.known.entry(part).or_default());
+            if !known.contains(name) {
+                known.insert(name.to_owned());
+            }
+        }
+        self.patterns.retain(|(part, pattern)| !part.fits(pattern, key));
+    }
+
+    /// Returns the error for a pattern that has fitted nothing of any of these runs, if there is one.
+    pub fn error(&self, store: &Store, runs: &[&RunInfo]) -> Option<CliError> {
+        let (part, pattern) = self.patterns.first()?;
+        let names: Vec<_> = runs.iter().map(|run| short(&run.id)).collect();
+        let known = self.known.get(part).into_iter().flatten();
+        let near = or_nearest(pattern.as_str(), known.map(String::as_str));
+        let (what, of) = (part.name(), names.join(" or "));
+        let message = format!("no {what} of run {of} fits `{pattern}`{near}");
+        let hint = match store.resolve(pattern.as_str(), commit_of) {
+            Ok(_) => format!(
+                "`{pattern}` is a run: an option takes all values that follow it, so give runs before it, or after `--`"
+            ),
+            Err(_) => format!(
+                "correct it, or leave it out; `rtmark show {}` shows all",
+                names.first().copied().unwrap_or("latest")
+            ),
+        };
+        Some(CliError::new(Exit::NothingSelected, message, hint))
+    }
+}
+
 /// Returns the error for a run without any answer that a filter accepts.
 pub fn no_match(run: &RunInfo) -> CliError {
     let message = format!("run {} has no answer that matches", short(&run.id));
@@ -183,30 +236,27 @@ pub fn answers(
     runs: &[&RunInfo],
     filter: &Filter,
 ) -> Result<Vec<Vec<Answer>>, CliError> {
-    let mut idle = filter.patterns();
+    let mut unmatched = Unmatched::new(filter);
     let mut all = Vec::new();
     for run in runs {
         let mut answers = Vec::new();
         store.each_answer(&run.id, |answer| -> Result<(), CliError> {
-            idle.retain(|(part, pattern)| !part.fits(pattern, answer.key()));
+            unmatched.see(answer.key());
             if filter.accepts_key(answer.key()) {
                 answers.push(answer);
             }
             Ok(())
         })?;
-        if answers.is_empty() {
-            return Err(no_match(run));
-        }
         arrange(&mut answers)?;
         all.push(answers);
     }
-    if let Some((part, pattern)) = idle.first() {
-        let names: Vec<_> = runs.iter().map(|run| short(&run.id)).collect();
-        let message = format!("no {} of run {} fits `{pattern}`", part.name(), names.join(" or "));
-        let hint = format!("correct it, or leave it out; `rtmark show {}` shows all", names[0]);
-        return Err(CliError::new(Exit::NothingSelected, message, hint));
+    if let Some(error) = unmatched.error(store, runs) {
+        return Err(error);
     }
-    Ok(all)
+    match runs.iter().zip(&all).find(|(_, answers)| answers.is_empty()) {
+        Some((run, _)) => Err(no_match(run)),
+        None => Ok(all),
+    }
 }
 
 /// Returns other people's figures: published ones, and the newest of each that were imported from logs.

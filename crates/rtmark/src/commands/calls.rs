@@ -19,7 +19,7 @@ use super::limit::Limit;
 use super::sim::ending::{self, End};
 use super::worst::{Choice, Subject};
 use crate::cli::Verbosity;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::progress;
@@ -262,8 +262,9 @@ fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
     }
     let text = input_file::read_text(Path::new(api)).map_err(|error| {
         let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
+        let near = or_nearest(api, ids.iter().copied());
         let hint = format!("give the path of a file, or one of: {}", ids.join(", "));
-        CliError::new(Exit::Usage, format!("{api}: {error}"), &hint)
+        CliError::new(Exit::Usage, format!("{api}: {error}{near}"), &hint)
     })?;
     Api::from_toml(api, &text).map_err(|error| {
         let hint = "`rtmark calls --help` shows an example";

@@ -5,14 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, Point, RunLabel, chart, history};
 use rtmark_model::{Answer, Backend, KernelId, ScenarioId, Series};
-use rtmark_runner::nearest;
 use rtmark_store::{RunInfo, Store, Subject};
 use serde::Serialize;
 
 use crate::cli::Verbosity;
 use crate::commands::compare::label;
 use crate::config::Config;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{StoreFlag, moment};
@@ -197,9 +196,8 @@ impl Arguments {
         let names = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
         for ((what, name), known) in ["scenario", "kernel", "soc"].iter().zip(names).zip(&known) {
             if !known.contains(name) && !known.is_empty() {
-                let near = nearest(name, known.iter().map(String::as_str));
-                let near = near.map(|near| format!("; did you mean `{near}`?"));
-                let message = format!("no run has the {what} `{name}`{}", near.unwrap_or_default());
+                let near = or_nearest(name, known.iter().map(String::as_str));
+                let message = format!("no run has the {what} `{name}`{near}");
                 let hint = "`rtmark log` shows the runs, and `rtmark show RUN` the contents of one";
                 return Ok(CliError::new(Exit::NothingSelected, message, hint));
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command, CommandFactory};
 
 use crate::cli::Cli;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 
@@ -33,7 +33,8 @@ impl Arguments {
         if let Some(name) = self.command {
             let found = command.find_subcommand(&name).cloned();
             command = found.ok_or_else(|| {
-                let message = format!("no command is called `{name}`");
+                let near = or_nearest(&name, command.get_subcommands().map(Command::get_name));
+                let message = format!("no command is called `{name}`{near}");
                 CliError::new(Exit::Usage, message, "`rtmark help` lists the commands")
             })?;
         }

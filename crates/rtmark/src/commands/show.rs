@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
-use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
+use crate::shelf::{self, Filter, StoreFlag, Unmatched, answers, moment, run_of, short};
 
 /// Show the results of a run in the store
 #[derive(Debug, Args)]
@@ -65,6 +65,7 @@ impl Arguments {
     /// Shows imported rows in their original order, one page at a time.
     fn rows(&self, rows: Rows, store: &Store, run: &RunInfo) -> Result<(), CliError> {
         let (mut behind, mut failed) = (0, None);
+        let mut unmatched = Unmatched::new(&self.filter);
         let mut pages = std::iter::from_fn(|| {
             loop {
                 let page = match store.page(run, behind, PAGE) {
@@ -76,6 +77,7 @@ impl Arguments {
                 };
                 behind = page.last()?.0;
                 let wanted = |(_, answer): (i64, Answer)| {
+                    unmatched.see(answer.key());
                     self.filter.accepts_key(answer.key()).then_some(answer)
                 };
                 let page: Vec<_> = page.into_iter().filter_map(wanted).collect();
@@ -87,11 +89,12 @@ impl Arguments {
         let Some(first) = pages.next() else {
             return Err(match failed {
                 Some(error) => error.into(),
-                None => shelf::no_match(run),
+                None => unmatched.error(store, &[run]).unwrap_or_else(|| shelf::no_match(run)),
             });
         };
         rows.show(std::iter::once(first).chain(pages), &Catalogue::builtin()?)?;
-        failed.map_or(Ok(()), |error| Err(error.into()))
+        let failed = failed.map(CliError::from).or_else(|| unmatched.error(store, &[run]));
+        failed.map_or(Ok(()), Err)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Kernel, Variant, chosen};
 use rtmark_model::{Answer, Basis, Catalogue};
-use rtmark_runner::{Plan, Platform, Suite, Unit, input_file, machines, nearest, socs};
+use rtmark_runner::{Plan, Platform, Suite, Unit, input_file, machines, socs};
 use rtmark_store::Store;
 use rtmark_study::{
     Document, Figures, InterruptExtremes, Report, Run, RunTarget, SCHEMA_VERSION, Study, StudyRun,
@@ -19,7 +19,7 @@ use super::run::{RunRecorder, command_line, show_failures, suite};
 use super::worst::{INJECTED, SearchOptions, Subject, Workload};
 use crate::cli::Verbosity;
 use crate::config::Config;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
@@ -199,11 +199,6 @@ fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
         let message = format!("no study is called `{}`{near}", name.escape_debug());
         CliError::new(Exit::NothingSelected, message, "`rtmark study --list` lists the studies")
     })
-}
-
-/// Returns the rest of a message that a name is not known: the most similar one that is.
-fn or_nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 fn list(studies: &[Study], format: Format) -> Result<String, CliError> {

@@ -57,6 +57,9 @@ fn patterns_that_match_nothing_are_noted() {
         let soc = ["--soc", "stm32c031", "--api", "k.toml", "--format", format];
         run_rtmark(folder, &[&["calls", "a.elf"], &soc[..]].concat())
     };
+    let arguments = ["calls", "a.elf", "--soc", "stm32c031", "--api", "fretos"];
+    let near = ["did you mean `freertos`?", "or one of"];
+    run_rtmark(folder, &arguments).assert_error(2, &near);
     let mistyped = "calls = [\"mk_*\"]\ninternal = [\"mki::*\"]\n";
     let said = "--api: `mki::*` of `internal` matches no function of the image";
     let text = calls("mk_add", mistyped, "text");

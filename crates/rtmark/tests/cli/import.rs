@@ -401,5 +401,6 @@ fn long_logs_are_shown_in_full_across_pages() {
     let json = run(&["show", "imported", "--format", "json", "-s", "*.a.row_29*"]).stdout;
     let json: rtmark_model::Document = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.answers.len(), 111);
-    run(&["show", "imported", "-s", "b.*"]).assert_error(4, &["no answer that matches"]);
+    run(&["show", "imported", "-s", "b.*"]).assert_error(4, &["no scenario of run", "`b.*`"]);
+    run(&["show", "imported", "-s", "*", "b.*"]).assert_error(4, &["fits `b.*`"]);
 }

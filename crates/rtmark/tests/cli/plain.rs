@@ -86,6 +86,7 @@ fn manuals_and_completions_are_generated_from_the_arguments() {
     assert!(man.contains(".TH rtmark") && man.contains("EXIT STATUS"), "{man}");
     assert!(here(&["man", "run"]).stdout.contains("scenario"));
     here(&["man", "nothing"]).assert_error(2, &["nothing"]);
+    here(&["man", "fotprint"]).assert_error(2, &["did you mean `footprint`?"]);
     for shell in ["bash", "zsh", "fish"] {
         assert!(here(&["completions", shell]).stdout.contains("rtmark"), "{shell}");
     }

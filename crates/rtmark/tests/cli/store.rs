@@ -55,7 +55,11 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     assert_eq!(shown.stdout, fresh.stdout, "show says what run said");
     let some = say(&tree, &["show", "first", "-s", "*.s1", "--format", "csv"]);
     assert_eq!(some.stdout.lines().count(), 2, "{some:#?}");
-    say(&tree, &["show", "first", "-s", "b.*"]).assert_error(4, &["no answer that matches"]);
+    say(&tree, &["show", "first", "-s", "b.*"]).assert_error(4, &["no scenario of run", "`b.*`"]);
+    let near = ["show", "-k", "k", "kk"];
+    say(&tree, &near).assert_error(4, &["fits `kk`; did you mean `k`?"]);
+    // It was meant as the run.
+    say(&tree, &["show", "-k", "k", "first"]).assert_error(4, &["`first` is a run", "before it"]);
 
     let log = say(&tree, &["log", "--format", "json"]);
     let log: Value = serde_json::from_str(&log.stdout).expect("JSON");
