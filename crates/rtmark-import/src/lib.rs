@@ -53,6 +53,9 @@ use row::Row;
 /// The longest JSON document that is read, in bytes.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 
+/// The longest log that is read, in bytes: a device or a pipe may have no end.
+pub const LONGEST_LOG: u64 = 256 << 20;
+
 /// The formats that can be read. Logs are recognised by their lines, so a format needs to be given only
 /// if two claim the same lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,9 +205,9 @@ pub enum ImportError {
     /// A JSON document that is not a valid import document.
     #[error("not an import document: {0}")]
     Document(String),
-    /// A document that is too large to be read as a whole.
-    #[error("a JSON document of more than {} MiB", LONGEST_DOCUMENT >> 20)]
-    TooLong,
+    /// It holds more bytes than that: a document that is too large to be read as a whole, or an endless log.
+    #[error("it holds more than {} MiB", .0 >> 20)]
+    TooLong(u64),
 }
 
 /// A log that has been read, whose rows can be turned into answers one by one.
@@ -277,7 +280,7 @@ pub fn import(
 /// Reads a log to its end. `name` is its origin, for the provenance of its rows.
 ///
 /// # Errors
-/// When the reader fails, or a JSON document does not have the structure of [`Format::Json`]. The
+/// When the reader fails or has no end, or a JSON document does not have the structure of [`Format::Json`]. The
 /// contents of a log never cause an error: lines that cannot be read cause warnings.
 pub fn read(
     mut reader: impl BufRead,
@@ -297,14 +300,19 @@ pub fn read(
         let mut bytes = Vec::new();
         reader.take(LONGEST_DOCUMENT + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LONGEST_DOCUMENT {
-            return Err(ImportError::TooLong);
+            return Err(ImportError::TooLong(LONGEST_DOCUMENT));
         }
         let text = String::from_utf8_lossy(&bytes);
         let document = Document::parse(&text).map_err(ImportError::Document)?;
         document.read(&text, &mut log);
         text.lines().count() as u64
     } else {
-        by_lines(reader, name, options.format, &mut log)?
+        let mut reader = reader.take(LONGEST_LOG + 1);
+        let lines = by_lines(&mut reader, name, options.format, &mut log)?;
+        if reader.limit() == 0 {
+            return Err(ImportError::TooLong(LONGEST_LOG));
+        }
+        lines
     };
     // A row that was completed late stands where it began.
     log.rows.sort_by_key(|row| (row.section, row.line));

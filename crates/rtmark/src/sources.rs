@@ -6,7 +6,7 @@ use clap::Args;
 use rtmark_cause::KeptImages;
 use rtmark_firmware::{BUILD_VARIABLE, Cache, Kernel, Tree};
 use rtmark_model::Catalogue;
-use rtmark_runner::socs;
+use rtmark_runner::{input_file, socs};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -129,7 +129,7 @@ pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, CliError> {
     }
     let mut files = Vec::new();
     for path in paths {
-        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        let text = input_file::read_text(&path).map_err(|error| unreadable(&path, error))?;
         files.push((path.display().to_string(), text));
     }
     Ok(Catalogue::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?)

@@ -1,5 +1,6 @@
 //! `rtmark import`
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,9 +11,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use rtmark_import::{Format, GivenFacts, ImportError, Options, Reading};
 use rtmark_model::{Answer, Catalogue, KernelId, visible};
-use rtmark_runner::socs;
-use rtmark_runner::{Ending, FileError, RunLimit, Session};
-use rtmark_sim::{Image, Machine};
+use rtmark_runner::{Ending, FileError, RunLimit, Session, input_file, machines, socs};
+use rtmark_sim::{CoreKind, Image, Machine};
 use rtmark_store::{Kind, bundle};
 use rtmark_units::{Cycles, Hertz};
 
@@ -21,7 +21,7 @@ use crate::cli::Verbosity;
 use crate::commands::run;
 use crate::commands::show::{PAGE, Rows};
 use crate::config::Config;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{self, StoreFlag};
@@ -128,6 +128,28 @@ fn format_of(text: &str) -> Result<Format, String> {
     })
 }
 
+/// Returns an error for a core of which there are no figures of rtmark's, that of the nearest name suggested.
+fn known_core(core: &str) -> Result<(), CliError> {
+    let machines = machines::builtin()?;
+    let known: Vec<&str> = CoreKind::ALL
+        .iter()
+        .map(|core| core.name())
+        .chain(machines.iter().filter_map(|file| file.machine.core.as_deref()))
+        .collect();
+    if known.contains(&core) {
+        return Ok(());
+    }
+    let near = or_nearest(core, known.iter().copied());
+    let known: BTreeSet<_> = known.into_iter().collect();
+    let known: Vec<_> = known.into_iter().collect();
+    let message = format!("no core is called `{}`{near}", core.escape_debug());
+    let hint = format!(
+        "of these there are figures to show beside them: {}; leave --core out for another, and name it with --soc",
+        known.join(", ")
+    );
+    Err(CliError::new(Exit::Usage, message, hint))
+}
+
 /// A log and the rows that it contains.
 struct Source {
     name: String,
@@ -209,6 +231,9 @@ impl Arguments {
             },
             None => None,
         };
+        if let Some(core) = &self.core {
+            known_core(core)?;
+        }
         let named = || self.soc.as_deref().map(|name| visible(name.as_bytes()));
         let given = GivenFacts {
             soc: known.as_ref().map(|soc| soc.name.clone()).or_else(named),
@@ -299,10 +324,7 @@ impl Arguments {
             (None, Some(crystal)) => clock::on_crystal(&file, crystal)?,
             (None, None) => file,
         };
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut bytes))
-            .map_err(|error| unreadable(&name, &error))?;
+        let bytes = input_file::read_bytes(path).map_err(|error| unreadable(&name, &error))?;
         let base = file.soc.memories.first().map_or(0, |memory| memory.base);
         let refuse = |error: &dyn std::fmt::Display| {
             let hint = format!("`rtmark sim {name} --soc {}` shows more", file.soc.name);
@@ -364,7 +386,7 @@ fn unreadable(name: &str, error: &dyn std::fmt::Display) -> CliError {
 fn reading(reader: impl BufRead, name: &str, options: &Options) -> Result<Reading, CliError> {
     rtmark_import::read(reader, name, options).map_err(|error| {
         let hint = match error {
-            ImportError::TooLong => "split the file; its rows are independent of each other",
+            ImportError::TooLong(_) => "split the file; its rows are independent of each other",
             ImportError::Document(_) => "docs/import.md describes the JSON format",
             _ => "check that the file can be read",
         };

@@ -130,8 +130,25 @@ fn unreadable_input_is_rejected() {
     assert_eq!(run(&["uart.log", "--format", "x"]).code, 2);
     run(&["--from-sim", "uart.log", "--soc", "stm32c031"])
         .assert_error(2, &["uart.log", "rtmark sim"]);
+    run(&["uart.log", "--core", "cortex-m9", "--dry-run"])
+        .assert_error(2, &["no core is called `cortex-m9`; did you mean `cortex-m", "rv32imac"]);
+    assert_eq!(run(&["uart.log", "--core", "cortex-a72", "--dry-run"]).code, 0);
     run(&["--from-sim", "uart.log", "--soc", "nope"]).assert_error(4, &["no soc is called `nope`"]);
     assert_eq!(run(&[]).code, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_read_up_to_a_limit() {
+    let folder = folder();
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), &[&["import"], arguments].concat());
+    let endless = "/dev/zero: it holds more than 256 MiB";
+    run(&["/dev/zero"]).assert_error(2, &[endless, "split the file"]);
+    run(&["--from-sim", "/dev/zero", "--soc", "stm32c031"]).assert_error(2, &[endless]);
+    std::fs::create_dir(folder.path().join("catalogue")).expect("made");
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("catalogue/a.toml")).expect("made");
+    let catalogue = ["--catalogue", "catalogue", "uart.log"];
+    run(&catalogue).assert_error(2, &["a.toml: it holds more than 256 MiB"]);
 }
 
 #[test]
