@@ -32,7 +32,11 @@ pub const SETTINGS: &str = "kernel with such settings";
 
 /// A filter that selects nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no {what} fits `{pattern}`{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+#[error(
+    "no {what} fits `{pattern}`{}{}",
+    near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default(),
+    reasons.iter().map(|reason| format!("\n{reason}")).collect::<String>()
+)]
 pub struct NothingSelected {
     /// What was filtered: `kernel`, `scenario`, `profile` or `setting`.
     pub what: &'static str,
@@ -40,6 +44,8 @@ pub struct NothingSelected {
     pub pattern: String,
     /// A similar name, if there is one.
     pub near: Option<String>,
+    /// Why what there is does not fit, a sentence each, if that is known.
+    pub reasons: Vec<String>,
 }
 
 /// One kernel's firmware for one platform in one variant, with the scenarios asked of it.
@@ -78,7 +84,12 @@ fn selected<'a, T, Names: IntoIterator<Item = &'a str>>(
     for pattern in patterns {
         if !items.iter().any(|item| fits(item, pattern)) {
             let near = nearest(pattern.as_str(), items.iter().flat_map(&names)).map(str::to_owned);
-            return Err(NothingSelected { what, pattern: pattern.to_string(), near });
+            return Err(NothingSelected {
+                what,
+                pattern: pattern.to_string(),
+                near,
+                reasons: Vec::new(),
+            });
         }
     }
     let wanted = |item: &&'a T| patterns.is_empty() || patterns.iter().any(|p| fits(item, p));
@@ -201,15 +212,22 @@ fn check_variants(
     if !profiles().any(|known| known == profile) {
         let near = successor(profile).or_else(|| nearest(profile, profiles())).map(str::to_owned);
         let pattern = profile.escape_debug().to_string();
-        return Err(NothingSelected { what: "profile", pattern, near });
+        return Err(NothingSelected { what: "profile", pattern, near, reasons: Vec::new() });
     }
-    let built =
-        |kernel: &&Kernel| platforms.iter().any(|p| variant.of(&kernel.manifest, p.core()).is_ok());
-    if variant.chosen().is_empty() || kernels.iter().any(built) {
+    if variant.chosen().is_empty() {
         return Ok(());
     }
-    let pattern = variant.to_string();
-    Err(NothingSelected { what: SETTINGS, pattern, near: None })
+    let mut reasons = Vec::new();
+    for kernel in kernels {
+        for platform in platforms {
+            match variant.of(&kernel.manifest, platform.core()) {
+                Ok(_) => return Ok(()),
+                Err(reason) if reasons.contains(&reason) => {}
+                Err(reason) => reasons.push(reason),
+            }
+        }
+    }
+    Err(NothingSelected { what: SETTINGS, pattern: variant.to_string(), near: None, reasons })
 }
 
 impl Unit {

@@ -76,7 +76,13 @@ impl Arguments {
         if scenarios.is_empty() {
             let patterns: Vec<_> = self.scenario.iter().map(ToString::to_string).collect();
             let pattern = patterns.join(" ");
-            return Err(NothingSelected { what: "scenario", pattern, near: None }.into());
+            return Err(NothingSelected {
+                what: "scenario",
+                pattern,
+                near: None,
+                reasons: Vec::new(),
+            }
+            .into());
         }
         let mut pairs: Vec<(&Kernel, &Subject)> = Vec::new();
         for subject in &self.subjects {
@@ -149,6 +155,6 @@ fn kernel_of<'a>(kernels: &'a [Kernel], subject: &Subject) -> Result<&'a Kernel,
         let pattern = subject.kernel.to_string();
         let names = kernels.iter().map(|kernel| kernel.manifest.id.as_str());
         let near = nearest(&pattern, names).map(str::to_owned);
-        NothingSelected { what: "kernel", pattern, near }.into()
+        NothingSelected { what: "kernel", pattern, near, reasons: Vec::new() }.into()
     })
 }

@@ -296,7 +296,10 @@ fn filters_that_select_nothing_are_rejected() {
         let error = format!("no profile fits `{former}`; did you mean `{now}`?");
         tree.run(&["--profile", former]).assert_error(4, &[&error]);
     }
-    tree.run(&["--set", "tick_hz=3"]).assert_error(4, &["product+tick_hz=3", "`switches`"]);
+    tree.run(&["--set", "tick_hz=3"]).assert_error(
+        4,
+        &["product+tick_hz=3`", "K has no setting tick_hz to choose", "`switches`"],
+    );
     assert_eq!(tree.run(&["--scenario", "["]).code, 2);
 }
 
