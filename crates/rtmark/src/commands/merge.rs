@@ -197,7 +197,7 @@ impl Arguments {
         let Some((whole, first)) = joined else { return Ok(Exit::NothingSelected) };
         let found = found_of(&whole, first)?;
         let complete = found.complete;
-        show(vec![found], format, self.picture.as_deref())?;
+        show(vec![found], None, format, self.picture.as_deref())?;
         if complete {
             return Ok(Exit::Fine);
         }

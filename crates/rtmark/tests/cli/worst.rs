@@ -310,6 +310,9 @@ fn merged_parts_of_pairs_equal_the_whole_search() {
     });
     assert!(parts.iter().all(|&pairs| pairs > 10_000), "{parts:?}");
     assert_eq!(pairs(&whole), Some(parts.iter().sum()));
+    let again = [&two[..], &["--distance", "1", "--partition", "2/3", "--state", "2.worst"]];
+    let again = expect_success(worst(folder, &again.concat()));
+    assert!(again.stdout.contains("all of part 2/3 searched"), "{again:#?}");
 
     for form in ["text", "json"] {
         let joined = |parts: &[&str]| {
@@ -335,10 +338,11 @@ fn merged_parts_equal_the_whole_and_searches_resume() {
     image(folder);
     // Windows of many pieces do not fit this image: one piece, and a part that has none.
     let whole = expect_success(worst(folder, &["--format", "json"]));
-    for part in ["1/2", "2/2"] {
+    for (part, said) in [("1/2", "all searched"), ("2/2", "part 2/2, which has nothing to search")]
+    {
         let name = format!("{}.worst", &part[..1]);
-        let part = worst(folder, &["--partition", part, "--state", &name]);
-        assert!([0, 12].contains(&part.code), "{part:#?}");
+        let part = expect_success(worst(folder, &["--partition", part, "--state", &name]));
+        assert!(part.stdout.contains(said), "{part:#?}");
     }
     let merged =
         expect_success(run_rtmark(folder, &["merge", "1.worst", "2.worst", "--format", "json"]));

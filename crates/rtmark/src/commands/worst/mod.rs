@@ -173,14 +173,19 @@ struct All {
     races: usize,
 }
 
-/// Prints findings.
-pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
+/// Prints findings; `part` is the part of a search that was asked for and is complete.
+pub fn show(
+    found: Vec<Found>,
+    part: Option<Share>,
+    format: Format,
+    picture: Option<&FilePath>,
+) -> Result<(), CliError> {
     if let Some(path) = picture {
         replace(path, picture::picture(&found).as_bytes())?;
     }
     match format {
         Format::Text => {
-            let texts: Vec<_> = found.iter().map(Found::text).collect();
+            let texts: Vec<_> = found.iter().map(|found| found.text(part)).collect();
             output::data(&texts.join("\n"))?;
         }
         Format::Json => {
@@ -295,7 +300,8 @@ impl Arguments {
     /// Prints the findings, and returns the exit code.
     fn conclude(&self, all: All) -> Result<Exit, CliError> {
         let All { found, explanations, is_cut, races } = all;
-        show(found, self.format, self.picture.as_deref())?;
+        let part = self.partition.filter(|_| !is_cut);
+        show(found, part, self.format, self.picture.as_deref())?;
         if !explanations.is_empty() {
             match self.format {
                 Format::Text => output::data(&explanations)?,

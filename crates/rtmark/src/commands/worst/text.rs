@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rtmark_model::Place;
 use rtmark_sim::{Hertz, Irq};
-use rtmark_worst::SLICES;
+use rtmark_worst::{SLICES, Share};
 
 use super::report::{Found, SecondReport, Stretch, WorstCase, called};
 use crate::output::count;
@@ -37,10 +37,10 @@ impl Found {
         format!("{name} on {} ({})", self.soc, self.core)
     }
 
-    /// Formats all findings.
-    pub fn text(&self) -> String {
+    /// Formats all findings; `part` is the part of the search that was asked for and is complete.
+    pub fn text(&self, part: Option<Share>) -> String {
         let mut text = String::new();
-        self.write_question(&mut text);
+        self.write_question(part, &mut text);
         self.write_latencies(&mut text);
         if let Some(second) = &self.second {
             second.write(&mut text, self.interrupt);
@@ -78,8 +78,13 @@ impl Found {
     }
 
     /// Writes the question, and how much of it was searched.
-    fn write_question(&self, text: &mut String) {
-        let part = if self.complete { "all searched" } else { "INCOMPLETE: only some searched" };
+    fn write_question(&self, part: Option<Share>, text: &mut String) {
+        let part = match part {
+            _ if self.complete => "all searched".to_owned(),
+            Some(part) if self.points == 0 => format!("part {part}, which has nothing to search"),
+            Some(part) => format!("all of part {part} searched"),
+            None => "INCOMPLETE: only some searched".to_owned(),
+        };
         let second = self.second.as_ref();
         let later = |later: Option<u8>| {
             later.map_or_else(String::new, |later| {
