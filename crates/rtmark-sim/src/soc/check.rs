@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::peripheral::PeripheralRegister;
 use super::peripheral_kind::PeripheralKind;
-use super::{CoreKind, InitWrite, MemoryKind, Revision, Soc};
+use super::{CoreKind, InitWrite, Memory, MemoryKind, Revision, Soc};
 
 mod clock_tree;
 mod memories;
@@ -275,9 +275,15 @@ impl Soc {
         Ok(())
     }
 
-    /// Refuses a vector table where the core cannot have one.
+    /// Refuses a vector table where the core cannot have one, or where there is no memory.
     fn check_vectors(&self) -> Checked {
-        match self.vectors.and_then(|vectors| self.refuse_vectors(vectors)) {
+        let Some(vectors) = self.vectors else { return Ok(()) };
+        let holds = |memory: &Memory| memory.ranges().any(|it| it.contains(&u64::from(vectors)));
+        let outside = || {
+            (!self.memories.iter().any(holds))
+                .then(|| format!("{vectors:#010x} is in no [[memory]]"))
+        };
+        match self.refuse_vectors(vectors).or_else(outside) {
             Some(problem) => refuse(&[KeyStep::Key("vectors")], format!("vectors = {problem}")),
             None => Ok(()),
         }

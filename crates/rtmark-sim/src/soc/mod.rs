@@ -347,6 +347,8 @@ mod tests {
         assert!(refusal("interrupts", "vectors = 0x40\ninterrupts").contains("line 5: vectors"));
         let vectors = refusal("interrupts", "vectors = 0x1080\ninterrupts");
         assert!(vectors.contains("0x00001080 is not a multiple of 256"), "{vectors}");
+        let vectors = refusal("interrupts", "vectors = 0x100\ninterrupts");
+        assert!(vectors.contains("line 5: vectors = 0x00000100 is in no [[memory]]"), "{vectors}");
         let of_revision = |text| refusal("interrupts", &format!("revision = '{text}'\ninterrupts"));
         assert!(of_revision("2p1").contains("not of the form rNpM"));
         assert!(of_revision("2p1").contains("line 5"));
