@@ -24,8 +24,8 @@ pub enum Exit {
     BuildFailed = 10,
     /// Firmware faulted, locked up, or failed its own check.
     Faulted = 11,
-    /// Firmware ran out of its cycle budget, sleeps forever, or never reached its probes or printed what
-    /// was awaited.
+    /// Firmware ran out of its cycle budget, sleeps forever, or never reached its probes or what was
+    /// awaited, or printed that.
     OutOfBudget = 12,
     /// A compiler, another tool or a device is missing.
     Missing = 13,
@@ -72,7 +72,7 @@ impl Exit {
             Self::Faulted => "firmware faulted, locked up, or failed its own check",
             Self::OutOfBudget => {
                 "firmware ran out of its cycle budget, sleeps forever, or never reached its probes or \
-                 printed what --until-output awaits"
+                 what --until awaits, or printed what --until-output awaits"
             }
             Self::Missing => "a required tool or device is missing",
         }

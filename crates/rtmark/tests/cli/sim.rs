@@ -124,7 +124,7 @@ fn events_that_never_occurred_are_reported() {
     let code = printing("hello", true);
     let awaited = |more: &[&str], note: &str| {
         let ended = scratch.run_code(&code, more);
-        let exit = if more[0] == "--until-output" { 12 } else { 0 };
+        let exit = if more[0].starts_with("--until") { 12 } else { 0 };
         assert_eq!(ended.code, exit, "{ended:#?}");
         assert!(ended.stderr.contains(note), "{ended:#?}");
         assert!(!scratch.run_code(&code, &[more, &["-q"]].concat()).stderr.contains(note));
@@ -368,9 +368,12 @@ fn a_run_stops_at_the_given_address() {
     assert_eq!(ran["registers"]["r1"], 0x20026);
     let result = scratch.run(&elf, &["--until", "start"]);
     assert!(result.stderr.contains("stopped before 0x08000040 (start)"), "{result:#?}");
-    // An address that is not reached ends nothing.
-    let result = scratch.run(&elf, &["--until", "0x08000046", "--format", "json"]);
-    assert_eq!(json(&result)["ending"], "exit");
+    // An address that is not reached ends nothing, but was waited for.
+    let unreached = ["--until", "0x08000046", "--format", "json"];
+    let result = scratch.run(&elf, &unreached);
+    assert_eq!((result.code, &json(&result)["ending"]), (12, &"exit".into()));
+    assert_eq!(scratch.run(&elf, &[&unreached[..], &["--for", "1ms"]].concat()).code, 12);
+    scratch.run(&elf, &unreached[..2]).assert_error(12, &["was never reached", "inlined"]);
     scratch.run(&elf, &["--until", "0x30000000"]).assert_error(2, &["no memory at 0x30000000"]);
     scratch.run(&elf, &["--until", "nothing_like_it"]).assert_error(2, &["no symbol"]);
     assert_eq!(scratch.run(&elf, &["--until", "0xg"]).code, 2);

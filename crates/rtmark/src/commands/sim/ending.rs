@@ -22,14 +22,16 @@ pub enum End {
     Other(Ending),
     /// It would have been a success, but none of the texts of `--until-output` had been printed.
     Unprinted(Box<Self>),
+    /// It would have been a success, but the address of `--until` had not been reached.
+    Unreached(Box<Self>),
 }
 
 impl End {
-    /// Makes an end a failure if the program was expected to print something before it.
-    pub fn without_output(self) -> Self {
+    /// Makes an end a failure, if it was not, because something was to come before it.
+    pub fn too_early(self, failure: impl FnOnce(Box<Self>) -> Self) -> Self {
         match self {
-            Self::Returned | Self::Lasted => Self::Unprinted(Box::new(self)),
-            Self::Other(Ending::Exit(status)) if status.0 == 0 => Self::Unprinted(Box::new(self)),
+            Self::Returned | Self::Lasted => failure(Box::new(self)),
+            Self::Other(Ending::Exit(status)) if status.0 == 0 => failure(Box::new(self)),
             end => end,
         }
     }
@@ -37,7 +39,7 @@ impl End {
 
 pub fn word(end: &End) -> &'static str {
     let ending = match end {
-        End::Unprinted(end) => return word(end),
+        End::Unprinted(end) | End::Unreached(end) => return word(end),
         End::Returned => return "returned",
         End::Until => return "until",
         End::UntilOutput => return "until-output",
@@ -64,7 +66,7 @@ pub fn word(end: &End) -> &'static str {
 pub fn exit(end: &End) -> Exit {
     let ending = match end {
         End::FailOutput(_) => return Exit::Faulted,
-        End::Unprinted(_) | End::Interrupted => return Exit::OutOfBudget,
+        End::Unprinted(_) | End::Unreached(_) | End::Interrupted => return Exit::OutOfBudget,
         End::Other(ending) => ending,
         _ => return Exit::Fine,
     };
@@ -90,6 +92,12 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
             return Some(
                 "the text of --until-output was never printed: see the output above, and whether the text is \
                  spelled as the program prints it",
+            );
+        }
+        End::Unreached(_) => {
+            return Some(
+                "the instruction of --until was never executed: the run may have ended before, or a function may be \
+                 inlined where it is called",
             );
         }
         End::Interrupted => return Some("the results cover the run up to there"),

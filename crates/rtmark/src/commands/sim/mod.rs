@@ -91,7 +91,8 @@ pub struct Arguments {
     /// Stop before the instruction at this address first executes
     ///
     /// This takes no simulated time and does not modify memory. An instruction whose condition fails
-    /// does not count.
+    /// does not count. If it is never executed, the exit code is 12, even if the program exits with 0 or
+    /// the time of --for elapses.
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     until: Option<Place>,
     /// Cycles after which to give up on the run [default: ten seconds of the soc's clock]
@@ -107,7 +108,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     fail_output: Vec<String>,
     /// End the run after this time on the soc's clock, such as 100ms, 1.5s or 50us; successfully, unless
-    /// --until-output awaits a text
+    /// --until or --until-output awaits something
     #[arg(long = "for", value_name = "TIME", value_parser = values::time,
           conflicts_with = "max_cycles")]
     lasts: Option<Duration>,

@@ -47,7 +47,7 @@ impl FinishedRun<'_> {
             }
             End::Interrupted => format!("interrupted at {}", session.location()),
             End::Other(ending) => session.describe(ending),
-            End::Unprinted(end) => self.message(end),
+            End::Unprinted(end) | End::Unreached(end) => self.message(end),
         }
     }
 }
@@ -86,9 +86,15 @@ impl Arguments {
             Ending::Limit if self.lasts.is_some() => End::Lasted,
             other => End::Other(other.clone()),
         };
-        // Under a debugger the text may have been seen there.
-        let is_awaited = !self.until_output.is_empty() && self.gdb.is_none();
-        if is_awaited { end.without_output() } else { end }
+        // Under a debugger it may have come there.
+        if self.gdb.is_some() {
+            return end;
+        }
+        match (self.until_output.is_empty(), &self.until) {
+            (false, _) => end.too_early(End::Unprinted),
+            (true, Some(_)) => end.too_early(End::Unreached),
+            (true, None) => end,
+        }
     }
 
     fn outcome<'a>(
