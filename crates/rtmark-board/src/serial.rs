@@ -41,15 +41,28 @@ pub struct Serial {
 }
 
 impl Serial {
+    /// Finds the port, without opening it.
+    ///
+    /// # Errors
+    /// When there is no such port.
+    pub fn find(&self) -> Result<(), DeviceError> {
+        // Elsewhere a port's name is not that of a file.
+        if cfg!(unix) {
+            std::fs::metadata(&self.port).map_err(|error| self.not_opened(error))?;
+        }
+        Ok(())
+    }
+
+    fn not_opened(&self, source: io::Error) -> DeviceError {
+        let ports = serialport::available_ports().unwrap_or_default();
+        let others = ports.into_iter().map(|port| port.port_name);
+        let others = others.filter(|name| *name != self.port).collect();
+        DeviceError::Open { port: self.port.clone(), source, others }
+    }
+
     fn open(&self) -> Result<Box<dyn SerialPort>, DeviceError> {
-        let trouble = |source: io::Error| {
-            let ports = serialport::available_ports().unwrap_or_default();
-            let others = ports.into_iter().map(|port| port.port_name);
-            let others = others.filter(|name| *name != self.port).collect();
-            DeviceError::Open { port: self.port.clone(), source, others }
-        };
         let opened = serialport::new(&self.port, self.baud).timeout(POLL).open();
-        let port = opened.map_err(|error| trouble(error.into()))?;
+        let port = opened.map_err(|error| self.not_opened(error.into()))?;
         // Earlier bytes do not belong to this run. Not every system can discard them.
         let _ = port.clear(ClearBuffer::Input);
         Ok(port)

@@ -148,7 +148,13 @@ impl BoardFlags {
             Some(port) => {
                 let baud = self.baud.unwrap_or(with_console(&file)?.baud);
                 let loader = self.load.clone().map(Loader);
-                Box::new(Serial { port: port.clone(), baud, loader, silence })
+                let serial = Serial { port: port.clone(), baud, loader, silence };
+                // Before everything is built for it.
+                serial.find().map_err(|error| {
+                    let hint = error.hint();
+                    CliError::new(Exit::Missing, error, hint)
+                })?;
+                Box::new(serial)
             }
             None => self.probe_device(&file, silence)?,
         };
