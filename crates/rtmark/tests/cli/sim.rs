@@ -134,6 +134,9 @@ fn events_that_never_occurred_are_reported() {
     awaited(&["--irq", "5@100000"], "--irq 5@100000: the run ended in cycle");
     let between = ["--trace=a.trace", "--trace-from", "@100000"];
     awaited(&between, "--trace: no instruction executed between");
+    scratch
+        .run_code(&code, &["--until-output", "PASSED"])
+        .assert_error(12, &["exit: success, but no text of --until-output was printed"]);
     // What came is not said to be missing.
     for options in
         [&["--until-output", "hell"] as &[&str], &["--until", "start"], &["--irq", "5@1"]]
@@ -373,7 +376,7 @@ fn a_run_stops_at_the_given_address() {
     let result = scratch.run(&elf, &unreached);
     assert_eq!((result.code, &json(&result)["ending"]), (12, &"exit".into()));
     assert_eq!(scratch.run(&elf, &[&unreached[..], &["--for", "1ms"]].concat()).code, 12);
-    scratch.run(&elf, &unreached[..2]).assert_error(12, &["was never reached", "inlined"]);
+    scratch.run(&elf, &unreached[..2]).assert_error(12, &["success, but the address", "inlined"]);
     scratch.run(&elf, &["--until", "0x30000000"]).assert_error(2, &["no memory at 0x30000000"]);
     scratch.run(&elf, &["--until", "nothing_like_it"]).assert_error(2, &["no symbol"]);
     assert_eq!(scratch.run(&elf, &["--until", "0xg"]).code, 2);

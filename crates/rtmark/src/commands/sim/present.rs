@@ -47,7 +47,12 @@ impl FinishedRun<'_> {
             }
             End::Interrupted => format!("interrupted at {}", session.location()),
             End::Other(ending) => session.describe(ending),
-            End::Unprinted(end) | End::Unreached(end) => self.message(end),
+            End::Unprinted(end) => {
+                format!("{}, but no text of --until-output was printed", self.message(end))
+            }
+            End::Unreached(end) => {
+                format!("{}, but the address of --until was not reached", self.message(end))
+            }
         }
     }
 }

@@ -313,7 +313,14 @@ impl Arguments {
                 "{} with moments at which the interrupt does harm",
                 output::count(races, "program")
             );
-            let hint = "save the first one with --snapshot FILE, then debug it: `rtmark sim --resume FILE --gdb :3333`";
+            let hint = match &self.snapshot {
+                Some(file) => {
+                    format!("debug the first one: `rtmark sim --resume {} --gdb :3333`", file.display())
+                }
+                None => "save the first one with --snapshot FILE, then debug it: `rtmark sim --resume FILE --gdb \
+                         :3333`"
+                    .to_owned(),
+            };
             return Ok(CliError::new(Exit::Faulted, message, hint).show());
         }
         if is_cut {
