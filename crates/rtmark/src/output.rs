@@ -15,9 +15,12 @@ pub fn json(document: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(document)? + "\n")
 }
 
-/// Returns the file that an option names, or `None` for `-`, which means stdout.
+/// What options name for stdout. If it is closed, the device's names would be those of another file.
+const STDOUT: [&str; 3] = ["-", "/dev/stdout", "/dev/fd/1"];
+
+/// Returns the file that an option names, or `None` for stdout.
 pub fn file(path: &Path) -> Option<&Path> {
-    (path != Path::new("-")).then_some(path)
+    STDOUT.iter().all(|name| path != Path::new(name)).then_some(path)
 }
 
 /// Writes text to stdout, with colours only where they are wanted.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{CommandResult, Elf, printing, run_rtmark};
+use crate::common::{CommandResult, EXIT, Elf, printing, run_rtmark};
 
 fn here(arguments: &[&str]) -> CommandResult {
     run_rtmark(&std::env::temp_dir(), arguments)
@@ -181,7 +181,14 @@ fn wrong_arguments_are_usage_errors() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_closed_stdout_is_an_error() {
-    for arguments in ["list socs", "list kernels --format json", "completions bash"] {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let image = home.path().join("a.elf");
+    Elf { code: EXIT, ..Elf::default() }.write(&image);
+    let image = image.display();
+    let traced = format!("sim {image} --soc stm32c031 --trace");
+    let named = format!("sim {image} --soc stm32c031 --trace=/dev/stdout");
+    let plain = ["list socs", "list kernels --format json", "completions bash"];
+    for arguments in plain.into_iter().chain([traced.as_str(), &named]) {
         let mut shell = std::process::Command::new("sh");
         let script = format!("exec \"$0\" {arguments} >&-");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_rtmark")]);

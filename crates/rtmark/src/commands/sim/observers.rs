@@ -130,8 +130,10 @@ impl LandmarkObserver for Observers<'_> {
 
 /// Returns the error for output that could not be written to a file or stdout.
 pub fn write_error(path: &Path, error: &io::Error) -> CliError {
-    let path = file(path).unwrap_or(Path::new("stdout"));
-    CliError::write_error(path, error, "choose a file that you may write")
+    match file(path) {
+        Some(path) => CliError::write_error(path, error, "choose a file that you may write"),
+        None => io::Error::new(error.kind(), error.to_string()).into(),
+    }
 }
 
 impl Arguments {
