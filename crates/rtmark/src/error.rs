@@ -47,6 +47,11 @@ impl CliError {
         Self { message: format!("{name}: {}", self.message), ..self }
     }
 
+    /// Formats the error for a list: the message, then the hint.
+    pub fn in_one_line(&self) -> String {
+        format!("{self}: {}", self.hint)
+    }
+
     /// Prints the error to stderr and returns its exit code.
     pub fn show(self) -> Exit {
         let exit = self.exit;

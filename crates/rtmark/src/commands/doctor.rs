@@ -219,7 +219,7 @@ impl Arguments {
                 );
             }
             Err(error) => {
-                let _ = writeln!(text, "MISSING  {error}");
+                let _ = writeln!(text, "MISSING  firmware: {}", error.in_one_line());
             }
         }
         match self.store.path(&config) {
@@ -232,7 +232,7 @@ impl Arguments {
             }
             Err(error) => {
                 complete = false;
-                let _ = writeln!(text, "MISSING  {error}");
+                let _ = writeln!(text, "MISSING  store: {}", error.in_one_line());
             }
         }
         if !install.is_empty() {

@@ -248,6 +248,12 @@ fn doctor_tries_the_places_that_a_run_would_use() {
     let bad = configured("store = \"rtmark.toml/mine.sqlite\"\n");
     let [store] = lines(&bad, " store: ").try_into().expect("one line");
     assert!(store.starts_with("MISSING ") && store.contains("--store or RTMARK_STORE"), "{bad:#?}");
+    let mut nowhere = crate::common::rtmark(home.path());
+    std::fs::remove_file(home.path().join("rtmark.toml")).expect("there");
+    nowhere.env_remove("HOME").env_remove("XDG_DATA_HOME").args(["doctor", "--build-dir", "made"]);
+    let nowhere = CommandResult::from(nowhere.output().expect("rtmark runs"));
+    let [store] = lines(&nowhere, " store: ").try_into().expect("one line");
+    assert!(store.starts_with("MISSING ") && store.contains("RTMARK_STORE"), "{nowhere:#?}");
     assert_eq!(bad.code, 13);
 }
 
