@@ -6,7 +6,7 @@ use std::process::Command;
 
 use clap::Args;
 use rtmark_model::{Answer, Catalogue, KernelId, Key, Pattern};
-use rtmark_store::{RunInfo, Store};
+use rtmark_store::{RunInfo, Store, StoreError};
 
 use crate::cli::Verbosity;
 use crate::config::Config;
@@ -132,7 +132,7 @@ impl KeyPart {
 
 /// Finds the run that a reference names; branches and tags are those of the current folder's repository.
 pub fn run_of(store: &Store, reference: &str, verbosity: Verbosity) -> Result<RunInfo, CliError> {
-    let run = store.resolve(reference, commit_of)?;
+    let run = store.resolve(reference, commit_of).map_err(|error| no_run(store, error))?;
     if let Some(newer) = newer_unfinished(store, reference, &run)?.filter(|_| !verbosity.quiet) {
         say(format!(
             "note: skipped the newer run {}: it is incomplete (interrupted, or still running)",
@@ -140,6 +140,15 @@ pub fn run_of(store: &Store, reference: &str, verbosity: Verbosity) -> Result<Ru
         ));
     }
     Ok(run)
+}
+
+/// Returns the error for a reference that names no run, with the most similar name that a run has.
+fn no_run(store: &Store, error: StoreError) -> CliError {
+    let StoreError::NoSuchRun(reference) = &error else { return error.into() };
+    let names = store.runs().unwrap_or_default().into_iter().flat_map(|run| run.names);
+    let names: Vec<_> = names.collect();
+    let near = or_nearest(reference, names.iter().map(String::as_str));
+    CliError::new(Exit::NothingSelected, format!("{error}{near}"), error.hint())
 }
 
 /// Returns the newer run that `latest` would name if that run were complete.

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::Verbosity;
 use crate::config::Config;
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::output::say;
 use crate::shelf::{StoreFlag, run_of, short};
@@ -33,12 +33,15 @@ impl Arguments {
         let store = self.store.open_existing(&Config::load()?)?;
         let message = match (self.remove, self.run, self.name) {
             (Some(name), ..) => {
-                let named = store.runs()?.into_iter().find(|run| run.names.contains(&name));
+                let runs = store.runs()?;
+                let named = runs.iter().find(|run| run.names.contains(&name));
                 let run = named.ok_or_else(|| {
-                    let message = format!("no run has the name `{name}`");
+                    let names = runs.iter().flat_map(|run| &run.names).map(String::as_str);
+                    let message =
+                        format!("no run has the name `{name}`{}", or_nearest(&name, names));
                     CliError::new(Exit::NothingSelected, message, "`rtmark log` shows the names")
                 })?;
-                store.unname(&run, &name)?;
+                store.unname(run, &name)?;
                 format!("removed the name {name} from run {}", short(&run.id))
             }
             (None, Some(run), Some(name)) => {

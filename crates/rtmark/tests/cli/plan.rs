@@ -122,7 +122,7 @@ fn each_kernel_asked_for_has_to_be_one_of_the_file() {
     std::fs::write(&manifest, text.replace("\"k\"", "\"freertos\"")).expect("writable");
     let system = example().replace("\"freertos\", \"embassy\", \"rtic\"", "\"freertos\"");
     std::fs::write(tree.path("system.toml"), system).expect("writable");
-    let refused = "none of the file's kernels fits `fretos`";
+    let refused = "none of the file's kernels fits `fretos`; did you mean `freertos`?";
     for kernels in [&["fretos"][..], &["freertos", "fretos"]] {
         let arguments = [&["plan", "system.toml", "--kernel"], kernels].concat();
         run_rtmark(&tree.path(""), &arguments).assert_error(4, &[refused]);

@@ -58,6 +58,8 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     say(&tree, &["show", "first", "-s", "b.*"]).assert_error(4, &["no scenario of run", "`b.*`"]);
     let near = ["show", "-k", "k", "kk"];
     say(&tree, &near).assert_error(4, &["fits `kk`; did you mean `k`?"]);
+    say(&tree, &["show", "frist"]).assert_error(4, &["is called `frist`; did you mean `first`?"]);
+    say(&tree, &["name", "--remove", "fist"]).assert_error(4, &["`fist`; did you mean `first`?"]);
     // It was meant as the run.
     say(&tree, &["show", "-k", "k", "first"]).assert_error(4, &["`first` is a run", "before it"]);
 

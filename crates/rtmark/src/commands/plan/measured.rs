@@ -18,7 +18,7 @@ use rtmark_taskset::SearchEffort;
 use super::{function, run, wanted_slack};
 use crate::cli::Verbosity;
 use crate::commands::run::{RunRecorder, command_line, show_failures, suite};
-use crate::error::CliError;
+use crate::error::{CliError, or_nearest};
 use crate::exit::Exit;
 use crate::shelf;
 use crate::sources::FoundSources;
@@ -256,7 +256,9 @@ impl Bench<'_> {
             candidates.iter().any(|found| found.kernel.manifest.id.matches(pattern))
         };
         if let Some(pattern) = self.wanted.iter().find(|pattern| !fits(pattern)) {
-            let message = format!("--kernel: none of the file's kernels fits `{pattern}`");
+            let names = self.system.kernels.iter().map(|named| named.get_ref().as_str());
+            let near = or_nearest(pattern.as_str(), names);
+            let message = format!("--kernel: none of the file's kernels fits `{pattern}`{near}");
             let hint = "name one of `kernels` in the file";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
