@@ -207,6 +207,21 @@ fn only_what_is_within_a_span_counts() {
     assert_eq!(shares(&cost)[1], ("main", Role::Thread, [8, 31, 3, 0]));
 }
 
+/// The parts add up to the span also where its first cycles pass before anything is observed.
+#[test]
+fn cycles_before_the_first_event_are_not_lost() {
+    let program = Program::build("unseen", CORTEX_M, &["calls.s"]);
+    let mut machine = program.until(&soc("generic-cortex-m0"), "stop");
+    let symbols = program.image.symbols();
+    let mut whole = Attribution::new(&machine, symbols, Cycles(0), Cycles(60));
+    assert_eq!(machine.run(Cycles(12)), Stop::Limit);
+    assert_eq!(machine.run_observed(Cycles(10_000), &mut whole), Stop::Observer);
+    let cost = whole.cost();
+    assert_eq!(cost.whole.cycles, 60);
+    let unseen = shares(&cost).into_iter().find(|share| share.0 == "[exception return]");
+    assert_eq!(unseen, Some(("[exception return]", Role::ExceptionReturn, [12, 12, 0, 0])));
+}
+
 /// The run ends before the first instruction of `twice`.
 #[test]
 fn a_function_that_was_only_reached_is_not_listed() {
