@@ -35,7 +35,7 @@ pub const SETTINGS: &str = "kernel with such settings";
 #[error(
     "no {what} fits `{pattern}`{}{}",
     near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default(),
-    reasons.iter().map(|reason| format!("\n{reason}")).collect::<String>()
+    reasons.iter().fold(String::new(), |all, reason| all + "\n" + reason)
 )]
 pub struct NothingSelected {
     /// What was filtered: `kernel`, `scenario`, `profile` or `setting`.
