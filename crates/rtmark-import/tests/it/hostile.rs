@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read};
 
 use proptest::prelude::*;
-use rtmark_import::{Format, Imported, LONGEST_LINE, Options, import};
+use rtmark_import::{Format, Imported, LONGEST_LINE, LONGEST_LOG, Options, import};
 use rtmark_model::{Answer, Catalogue, Document, LONGEST_ID};
 
 fn read(bytes: &[u8], format: Option<Format>) -> Imported {
@@ -101,16 +101,19 @@ fn names_from_logs_are_sanitised() {
 
 #[test]
 fn endless_lines_take_bounded_memory() {
-    // 256 MiB from a reader that generates them.
+    // Half of what is read of a log, from a reader that generates it.
     let row = " Give (no context switch) : 10, 10, 10\n";
     let head = "** Semaphore stats [avg, min, max] in nanoseconds **\n".as_bytes();
-    let long = std::io::repeat(b'7').take(1 << 28);
+    let long = std::io::repeat(b'7').take(LONGEST_LOG / 2);
     let reader =
         BufReader::with_capacity(1 << 16, head.chain(long).chain(&b"\n"[..]).chain(row.as_bytes()));
     let options = Options::default();
     let imported = import(reader, "x", &Catalogue::default(), &options).expect("read");
     assert_eq!((imported.answers.len(), imported.lines), (1, 3));
     const { assert!(LONGEST_LINE <= 1 << 20) };
+    let endless = BufReader::with_capacity(1 << 16, std::io::repeat(b'7'));
+    let refused = import(endless, "x", &Catalogue::default(), &options).expect_err("no end");
+    assert_eq!(refused.to_string(), "it holds more than 256 MiB");
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn a_pit_counts_down_and_begins_again_with_its_load_value() {
     let mut chip = timers();
     chip.write(load, 99);
     chip.write(control, 3);
+    assert_eq!((chip.read(load), chip.read(control)), (99, 3));
     chip.until(10_000);
     assert_eq!(chip.read(flag), 0, "MDIS is set after a reset");
     chip.write(PIT, 0);

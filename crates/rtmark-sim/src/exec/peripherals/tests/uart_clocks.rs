@@ -182,6 +182,8 @@ fn an_lpuart_sends_from_its_fifo() {
     chip.write(water, 2);
     chip.write(control, 1 << 19);
     b"abcde".iter().for_each(|byte| chip.write(data, (*byte).into()));
+    // What waits stays, unless it is flushed, which has no model.
+    chip.write(fifo, 0x80);
     assert_eq!((chip.read(water), chip.read(fifo)), (0x402, 0x0040_0091));
     assert_eq!((chip.read(status) >> 22, chip.0.send_faults().count()), (0, 1));
     chip.write(control, 1 << 19 | 1 << 23);
@@ -293,4 +295,12 @@ fn an_lpuart_says_what_has_no_model() {
         chip.write(LPUART6 + register, value);
         assert_eq!(chip.0.unmodelled().count(), 1, "{register:#x} {value:#x}");
     }
+    // TXFLUSH, if there is something to flush.
+    let mut chip = lpuart();
+    chip.write(LPUART6 + 0x28, 0x80 | 1 << 15);
+    assert_eq!(chip.0.unmodelled().count(), 0);
+    chip.write(LPUART6 + 0x18, 1 << 19);
+    [b'a', b'b'].iter().for_each(|byte| chip.write(LPUART6 + 0x1C, (*byte).into()));
+    chip.write(LPUART6 + 0x28, 0x80 | 1 << 15);
+    assert_eq!(chip.0.unmodelled().count(), 1);
 }
