@@ -300,7 +300,9 @@ fn an_lpuart_says_what_has_no_model() {
     chip.write(LPUART6 + 0x28, 0x80 | 1 << 15);
     assert_eq!(chip.0.unmodelled().count(), 0);
     chip.write(LPUART6 + 0x18, 1 << 19);
-    [b'a', b'b'].iter().for_each(|byte| chip.write(LPUART6 + 0x1C, (*byte).into()));
+    for byte in [b'a', b'b'] {
+        chip.write(LPUART6 + 0x1C, byte.into());
+    }
     chip.write(LPUART6 + 0x28, 0x80 | 1 << 15);
     assert_eq!(chip.0.unmodelled().count(), 1);
 }
