@@ -63,6 +63,8 @@ impl From<Stop> for Ending {
             Stop::Asleep => Self::Asleep,
             Stop::SlowerClock => Self::SlowerClock,
             Stop::ResetRequested => Self::Reset,
+            // That is a request for a reset.
+            Stop::Watchdog { cause: WatchdogCause::Triggered, .. } => Self::Reset,
             Stop::Watchdog { base, cause } => Self::Watchdog { base, cause },
             Stop::Observer => Self::Observer,
             Stop::Output(text) => Self::Output(text),
@@ -244,6 +246,7 @@ impl<'a> Session<'a> {
                 let why = match cause {
                     WatchdogCause::Expired => "has not refreshed it in time",
                     WatchdogCause::RefreshedEarly => "has refreshed it before its window",
+                    WatchdogCause::Triggered => "has triggered it",
                 };
                 let (name, location) = (name.unwrap_or_default(), self.location());
                 format!("the watchdog {name} resets the chip before {location}: the program {why}")

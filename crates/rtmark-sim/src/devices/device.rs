@@ -9,7 +9,7 @@ use super::rtc::{CalendarRtc, CounterRtc, RtcLayout};
 use super::sio::Sio;
 use super::timer::{self, RpChip};
 use super::uart;
-use super::watchdog::{Iwdg, NrfWatchdog};
+use super::watchdog::{Iwdg, NrfWatchdog, RpWatchdog};
 use crate::soc::{Peripheral, PeripheralKind, Soc};
 
 /// All kinds of devices.
@@ -45,6 +45,7 @@ pub enum Device {
     CounterRtc(CounterRtc),
     Iwdg(Iwdg),
     NrfWatchdog(NrfWatchdog),
+    RpWatchdog(RpWatchdog),
 }
 
 macro_rules! each {
@@ -80,6 +81,7 @@ macro_rules! each {
             Device::CounterRtc($it) => $what,
             Device::Iwdg($it) => $what,
             Device::NrfWatchdog($it) => $what,
+            Device::RpWatchdog($it) => $what,
         }
     };
 }
@@ -133,6 +135,8 @@ impl Device {
             }
             Kind::Stm32Iwdg => Self::Iwdg(Iwdg::new(soc.clock)),
             Kind::NrfWdt => Self::NrfWatchdog(NrfWatchdog::new(soc.clock)),
+            Kind::Rp2040Watchdog => Self::RpWatchdog(RpWatchdog::new(soc.clock, RpChip::Rp2040)),
+            Kind::Rp2350Watchdog => Self::RpWatchdog(RpWatchdog::new(soc.clock, RpChip::Rp2350)),
             Kind::CadenceUart => Self::CadenceUart(uart::Cadence::new(peripheral.enabled)),
             Kind::CadenceTtc => Self::CadenceTtc(timer::CadenceTtc::new(ratio)),
             Kind::Rp2350RiscvTimer => Self::SioTimer(timer::SioTimer::new(peripheral, soc.clock)),

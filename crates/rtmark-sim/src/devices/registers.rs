@@ -426,7 +426,7 @@ impl DeviceModel for Registers {
     }
 
     fn supply(&mut self, _: u64, supply: OwnSupply) {
-        self.guard = if supply.writable { Guard::Open } else { Guard::Closed };
+        self.guard = if supply.permitted { Guard::Open } else { Guard::Closed };
     }
 
     fn drive(&mut self, pin: &str, drive: &Drive) {

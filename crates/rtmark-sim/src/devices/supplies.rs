@@ -11,8 +11,8 @@ use crate::soc::{ClockCondition, ClockRate, ClockTree, Peripheral, Soc};
 pub struct OwnSupply {
     /// Its clock; `None` while that is off.
     pub clock: Option<ClockRate>,
-    /// The program may write its registers.
-    pub writable: bool,
+    /// The program may write its registers; a watchdog may reset the core.
+    pub permitted: bool,
 }
 
 /// What determines that of one device.
@@ -22,7 +22,7 @@ struct SupplyRule {
     at: usize,
     /// The name of its clock, if it has one.
     clock: Option<String>,
-    writable_by: Option<ClockCondition>,
+    permitted_by: Option<ClockCondition>,
 }
 
 #[derive(Debug)]
@@ -37,18 +37,19 @@ pub struct Supplies(Option<Arc<SupplyRules>>);
 
 impl Supplies {
     pub fn of(soc: &Soc, attached: &mut [AttachedDevice]) -> Self {
-        let has_rule = |it: &&Peripheral| it.counts.is_some() || it.writable_by.is_some();
+        let condition = |it: &Peripheral| it.writable_by.clone().or(it.resets_core_by.clone());
+        let has_rule = |it: &&Peripheral| it.counts.is_some() || condition(it).is_some();
         let rule = |peripheral: &Peripheral| {
             let at = find(attached, peripheral.base)?;
-            let Peripheral { counts, writable_by, .. } = peripheral.clone();
-            Some(SupplyRule { at, clock: counts, writable_by })
+            let clock = peripheral.counts.clone();
+            Some(SupplyRule { at, clock, permitted_by: condition(peripheral) })
         };
         let rules: Vec<_> = soc.peripherals.iter().filter(has_rule).filter_map(rule).collect();
         if rules.is_empty() {
             return Self::default();
         }
         let tree = soc.clock_tree.clone();
-        let conditions = rules.iter().filter_map(|rule| rule.writable_by.as_ref());
+        let conditions = rules.iter().filter_map(|rule| rule.permitted_by.as_ref());
         let clocks = tree.iter().flat_map(ClockTree::registers);
         let read: Vec<_> =
             clocks.chain(conditions.map(|condition| condition.field.address)).collect();
@@ -68,12 +69,12 @@ impl Devices {
     /// Tells each of these devices how its clock runs, and what can be written, after registers have been written.
     pub(super) fn follow_supply_registers(&mut self, now: u64, effects: &mut Effects) {
         let Some(all) = self.supplies.0.clone() else { return };
-        for SupplyRule { at, clock, writable_by } in &all.rules {
+        for SupplyRule { at, clock, permitted_by } in &all.rules {
             let read = |address| held(&self.attached, address);
             let clocks = all.tree.as_ref().zip(clock.as_ref());
             let supply = OwnSupply {
                 clock: clocks.and_then(|(tree, clock)| tree.clock(clock, &read)),
-                writable: writable_by.as_ref().is_none_or(|condition| condition.holds(&read)),
+                permitted: permitted_by.as_ref().is_none_or(|condition| condition.holds(&read)),
             };
             each!(&mut self.attached[*at].device, it => it.supply(now, supply));
             effects.affected.push(*at);

@@ -51,7 +51,7 @@ impl Core {
         }
         let interrupted = csr.takes_interrupts() && csr.wanted(&self.lines).is_some();
         let code_is_old = self.system.bus.code_writes.dirty || self.memo.is_full();
-        let has_event = self.inputs.has_risen();
+        let has_event = self.inputs.has_risen() || self.system.devices.has_watchdog_reset();
         if interrupted || code_is_old || has_event || !csr.is_unguarded() {
             return None;
         }

@@ -294,6 +294,9 @@ impl State {
         if self.session.watches.take_resumed() {
             return Err(Stop::Resumed);
         }
+        if let Some((base, cause)) = self.core.system.devices.take_watchdog_reset() {
+            return Err(Stop::Watchdog { base, cause });
+        }
         if self.core.system.devices.take_slower_clock() {
             return Err(Stop::SlowerClock);
         }

@@ -97,13 +97,16 @@ pub struct Peripheral {
     /// Whether a timer has a repetition counter (RCR of STM32's): by default it has.
     #[serde(default)]
     pub repetition_counter: Option<bool>,
-    /// The clock of the clock tree that a real-time clock counts.
+    /// The clock of the clock tree that a peripheral with a clock of its own counts.
     #[serde(default)]
     pub counts: Option<String>,
     /// What must hold so that a program can write the registers of a real-time clock; nothing by default. Of a block
     /// of `registers`, likewise the bits that are `guarded`, or all if none are.
     #[serde(default)]
     pub writable_by: Option<ClockCondition>,
+    /// What must hold so that an `rp2040-watchdog` or `rp2350-watchdog` resets the core; nothing by default.
+    #[serde(default)]
+    pub resets_core_by: Option<ClockCondition>,
     /// Whether a real-time clock with a calendar has a wake-up timer: by default it has.
     #[serde(default)]
     pub wakeup_timer: Option<bool>,

@@ -85,6 +85,10 @@ pub enum PeripheralKind {
     Stm32Iwdg,
     /// WDT of nRF51 and nRF52, a watchdog (nRF52840 PS, "WDT - Watchdog timer"). `irq`: the WDT.
     NrfWdt,
+    /// The watchdog of RP2040 and its tick (datasheet, 4.7). No interrupts.
+    Rp2040Watchdog,
+    /// The watchdog of RP2350, whose tick is elsewhere (datasheet, 12.9). No interrupts.
+    Rp2350Watchdog,
     /// EXTI of STM32F1, F2, F4, L1 and L4 (RM0090, chapter 12), lines 0 to 15. `irq`: one number for each
     /// of these lines; several lines may share one.
     Stm32ExtiV1,
@@ -168,7 +172,7 @@ impl PeripheralKind {
                 | Self::NrfGpiote
                 | Self::NrfPpi
                 | Self::NrfWdt
-        ) || self.has_own_clock()
+        ) || self.has_own_clock() && !self.is_rp_watchdog()
     }
 
     /// Returns the numbers of channels that it may have, if chips with the same kind differ in it; the last is the
@@ -192,6 +196,8 @@ impl PeripheralKind {
             | Self::NrfGpio
             | Self::NrfPpi
             | Self::Stm32Iwdg
+            | Self::Rp2040Watchdog
+            | Self::Rp2350Watchdog
             | Self::Rp2040Sio
             | Self::Rp2350Sio
             | Self::RiscvClint
@@ -266,6 +272,12 @@ impl PeripheralKind {
                 | Self::NxpPit
                 | Self::NxpGpt
         ) || self.is_real_time_clock()
+            || self.is_rp_watchdog()
+    }
+
+    /// Returns whether it is a watchdog of RP2040 or RP2350.
+    pub const fn is_rp_watchdog(self) -> bool {
+        matches!(self, Self::Rp2040Watchdog | Self::Rp2350Watchdog)
     }
 
     /// Returns whether it is a real-time clock.

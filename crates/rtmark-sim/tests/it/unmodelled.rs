@@ -147,7 +147,7 @@ fn what_chips_do_beyond_their_models_is_reported() {
         include_str!("../../../../socs/zynqmp-r5.toml"),
     ];
     for (soc, address, harmless, beyond) in [
-        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, the watchdog's ENABLE and TRIGGER, an interpolator.
+        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, ENABLE and TRIGGER of a watchdog that does not reset the core, an interpolator.
         (rp2040, 0x4000_8048, 0x800, 0x880),
         (rp2040, 0x4000_8094, 0, 1),
         (rp2040, 0x4005_8000, 0x0700_0000, 0x4000_0000),

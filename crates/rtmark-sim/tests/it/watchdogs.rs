@@ -1,6 +1,7 @@
 //! When watchdogs reset the chip. The judges: ST's formula for an IWDG, periods x prescaler x (RLR + 1) of its LSI
 //! (RM0394, "Independent watchdog (IWDG)"), and Nordic's for a WDT, (CRV + 1) / 32768 seconds (nRF52840 PS, "WDT -
-//! Watchdog timer").
+//! Watchdog timer"). RP2040's and RP2350's SDK states how to load theirs: a tick takes two counts of RP2040's
+//! (RP2040-E1), one of RP2350's.
 
 use rtmark_sim::{Cycles, Machine, Register, Soc, Stop, WatchdogCause};
 
@@ -10,6 +11,9 @@ const L432: &str = include_str!("../../../../socs/stm32l432.toml");
 const F103: &str = include_str!("../../../../socs/stm32f103.toml");
 const H743: &str = include_str!("../../../../socs/stm32h743.toml");
 const NRF: &str = include_str!("../../../../socs/nrf52840.toml");
+const RP2040: &str = include_str!("../../../../socs/rp2040.toml");
+const RP2350: &str = include_str!("../../../../socs/rp2350.toml");
+const RISC_V: &str = include_str!("../../../../socs/rp2350-riscv.toml");
 const IWDG: u32 = 0x4000_3000;
 const KR: u32 = 0x0;
 const PR: u32 = 0x4;
@@ -33,8 +37,26 @@ fn looping(soc: &str) -> Machine {
 fn loop_in_ram(machine: &mut Machine) {
     let ram =
         machine.soc().memories.iter().find(|memory| memory.name == "RAM").expect("it has RAM").base;
-    machine.poke(ram, &0xE7FE_u16.to_le_bytes()).expect("RAM");
+    let is_arm = machine.soc().core.is_cortex_m();
+    let branch: u16 = if is_arm { 0xE7FE } else { 0xA001 };
+    machine.poke(ram, &branch.to_le_bytes()).expect("RAM");
     machine.set_register(Register::Pc, ram);
+}
+
+/// Reads a register by an instruction, and goes on with the loop.
+fn read(machine: &mut Machine, address: u32) -> u32 {
+    if machine.soc().core.is_cortex_m() {
+        let value = load_word(machine, address);
+        loop_in_ram(machine);
+        return value;
+    }
+    // `c.lw a5, 0(a4)`.
+    machine.poke(0x2000_0000, &0x431C_u16.to_le_bytes()).expect("RAM");
+    machine.set_register(Register::R(14), address);
+    machine.set_register(Register::Pc, 0x2000_0000);
+    machine.step(Cycles::MAX).expect("a step");
+    loop_in_ram(machine);
+    machine.register(Register::R(15))
 }
 
 fn write(machine: &mut Machine, base: u32, writes: &[(u32, u32)]) {
@@ -154,4 +176,83 @@ fn a_wdt_resets_the_chip_unless_all_requests_are_written() {
     let mut machine = looping(NRF);
     write(&mut machine, WDT, &[(0x50C, 0), (START, 1)]);
     assert_eq!(machine.unmodelled().count(), 1);
+}
+
+/// A chip of Raspberry Pi's: how its watchdog's tick comes from the crystal of 12 MHz, once a microsecond.
+struct Rp {
+    soc: &'static str,
+    watchdog: u32,
+    crystal: [(u32, u32); 2],
+    tick: &'static [(u32, u32)],
+    /// PSM's WDSEL, and the bit of core 0.
+    selects: (u32, u32),
+    counts_per_tick: u32,
+}
+
+const RPS: [Rp; 3] = [
+    Rp {
+        soc: RP2040,
+        watchdog: 0x4005_8000,
+        crystal: [(0x4002_4000, 0x00FA_BAA0), (0x4000_8030, 2)],
+        tick: &[(0x4005_802C, 0x200 | 12)],
+        selects: (0x4001_0008, 1 << 15),
+        counts_per_tick: 2,
+    },
+    Rp {
+        soc: RP2350,
+        watchdog: 0x400D_8000,
+        crystal: [(0x4004_8000, 0x00FA_BAA0), (0x4001_0030, 2)],
+        tick: &[(0x4010_8034, 12), (0x4010_8030, 1)],
+        selects: (0x4001_8008, 1 << 23),
+        counts_per_tick: 1,
+    },
+    Rp {
+        soc: RISC_V,
+        watchdog: 0x400D_8000,
+        crystal: [(0x4004_8000, 0x00FA_BAA0), (0x4001_0030, 2)],
+        tick: &[(0x4010_8034, 12), (0x4010_8030, 1)],
+        selects: (0x4001_8008, 1 << 23),
+        counts_per_tick: 1,
+    },
+];
+const CTRL: u32 = 0x0;
+const LOAD: u32 = 0x4;
+const SCRATCH0: u32 = 0xC;
+const ENABLE: u32 = 1 << 30;
+
+#[test]
+fn an_rp_watchdog_resets_the_chip_unless_it_is_loaded() {
+    for Rp { soc, watchdog, crystal, tick, selects, counts_per_tick } in RPS {
+        let mut machine = looping(soc);
+        let core = u64::from(machine.soc().clock.0);
+        write(&mut machine, 0, &crystal);
+        write(&mut machine, 0, tick);
+        write(&mut machine, 0, &[selects]);
+        let load = (LOAD, 100_000 * counts_per_tick);
+        write(&mut machine, watchdog, &[(SCRATCH0, 0x1234), load, (CTRL, ENABLE)]);
+        assert_eq!(machine.run(Cycles(core / 20)), Stop::Limit);
+        let left = read(&mut machine, watchdog + CTRL) & 0xFF_FFFF;
+        assert_eq!(read(&mut machine, watchdog + SCRATCH0), 0x1234);
+        assert!((49_990..=50_010).contains(&(left / counts_per_tick)), "{left}");
+        write(&mut machine, watchdog, &[load]);
+        assert_eq!(machine.run(Cycles(core / 10)), Stop::Limit);
+        // It stands still while it is not enabled, and then goes on.
+        write(&mut machine, watchdog, &[(CTRL, 0)]);
+        assert_eq!(machine.run(Cycles(core / 5)), Stop::Limit);
+        write(&mut machine, watchdog, &[(CTRL, ENABLE)]);
+        let (cycle, cause) = resets(&mut machine).expect("it is not loaded again");
+        assert_eq!(cause, WatchdogCause::Expired);
+        assert_at(&machine, cycle, 250_000, 1_000_000);
+        assert!(machine.unmodelled().next().is_none());
+        // TRIGGER resets at once; without a tick nothing else does.
+        let mut machine = looping(soc);
+        write(&mut machine, 0, &[selects]);
+        write(&mut machine, watchdog, &[(LOAD, 9), (CTRL, ENABLE)]);
+        assert_eq!(resets(&mut machine), None);
+        let before = machine.cycles().0;
+        write(&mut machine, watchdog, &[(CTRL, 1 << 31)]);
+        let (cycle, cause) = resets(&mut machine).expect("it is triggered");
+        assert_eq!(cause, WatchdogCause::Triggered);
+        assert!(cycle - before < 10);
+    }
 }

@@ -257,7 +257,7 @@ impl DeviceModel for CounterRtc {
     fn supply(&mut self, now: u64, supply: OwnSupply) {
         self.settle_to(now);
         self.ticks.set_clock(now, supply.clock);
-        self.writable = supply.writable;
+        self.writable = supply.permitted;
     }
 
     fn signals(&mut self) -> Signals {

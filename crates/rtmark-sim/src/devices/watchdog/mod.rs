@@ -5,13 +5,16 @@
 
 mod iwdg;
 mod nrf;
+mod rp;
 
 pub use iwdg::Iwdg;
 pub use nrf::NrfWatchdog;
+pub use rp::RpWatchdog;
 
 /// The outputs by which a watchdog resets the chip; they are no interrupts.
 const EXPIRED: u32 = 1 << 31;
 const REFRESHED_EARLY: u32 = 1 << 30;
+const TRIGGERED: u32 = 1 << 29;
 
 /// Why a watchdog resets the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub enum WatchdogCause {
     Expired,
     /// The program has refreshed it before its window.
     RefreshedEarly,
+    /// The program has made it reset the chip at once.
+    Triggered,
 }
 
 impl WatchdogCause {
@@ -29,6 +34,8 @@ impl WatchdogCause {
             Some(Self::Expired)
         } else if outputs & REFRESHED_EARLY != 0 {
             Some(Self::RefreshedEarly)
+        } else if outputs & TRIGGERED != 0 {
+            Some(Self::Triggered)
         } else {
             None
         }

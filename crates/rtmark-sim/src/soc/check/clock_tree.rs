@@ -23,10 +23,12 @@ impl Soc {
     /// with the addresses of their registers.
     pub(in crate::soc) fn find_clock_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
-            let Peripheral { name, enabled_by, reset_by, writable_by, .. } = &self.peripherals[at];
+            let block = &self.peripherals[at];
+            let Peripheral { name, enabled_by, reset_by, writable_by, resets_core_by, .. } = block;
             let name = name.clone();
-            let mut conditions = [enabled_by, reset_by, writable_by].map(Clone::clone);
-            let keys = ["enabled_by", "reset_by", "writable_by"];
+            let mut conditions =
+                [enabled_by, reset_by, writable_by, resets_core_by].map(Clone::clone);
+            let keys = ["enabled_by", "reset_by", "writable_by", "resets_core_by"];
             for (key, condition) in keys.into_iter().zip(&mut conditions) {
                 let Some(condition) = condition else { continue };
                 find_register(&self.peripherals, &mut condition.field).or_else(|problem| {
@@ -35,7 +37,8 @@ impl Soc {
                 })?;
             }
             let block = &mut self.peripherals[at];
-            [block.enabled_by, block.reset_by, block.writable_by] = conditions;
+            [block.enabled_by, block.reset_by, block.writable_by, block.resets_core_by] =
+                conditions;
         }
         for (at, Memory { name, wait_states_by: factors, .. }) in
             self.memories.iter_mut().enumerate()

@@ -34,11 +34,13 @@ pub(super) fn check_options(
     } else if peripheral.counts.is_some() != kind.has_own_clock() {
         (
             "counts",
-            "counts is for real-time clocks and IWDGs of STM32, UARTs of SAM, UARTs and timers of i.MX, which need it"
+            "counts is for real-time clocks and IWDGs of STM32, UARTs of SAM, UARTs and timers of i.MX, watchdogs of RP2, which need it"
                 .to_owned(),
         )
     } else if peripheral.writable_by.is_some() && !kind.is_real_time_clock() && *kind != Registers {
         ("writable_by", "writable_by is for registers and real-time clocks of STM32".to_owned())
+    } else if peripheral.resets_core_by.is_some() && !kind.is_rp_watchdog() {
+        ("resets_core_by", "resets_core_by is for watchdogs of RP2040 and RP2350".to_owned())
     } else if peripheral.writable_by.is_none() && guards {
         ("register", "guarded is for a block with writable_by".to_owned())
     } else if peripheral.wakeup_timer.is_some() && !kind.has_calendar() {
