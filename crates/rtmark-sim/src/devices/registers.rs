@@ -343,9 +343,10 @@ impl DeviceModel for Registers {
                 value = drive.in_register(value, bit, env.now);
             }
         }
-        let random = self.rules(offset).map_or(0, |rules| rules.register.random);
+        let register = self.rules(offset).map(|rules| &rules.register);
+        let random = register.map_or(0, |register| register.random);
         if random == 0 {
-            return Some(value);
+            return register.is_none_or(|register| !register.without_model).then_some(value);
         }
         self.random = next_random(self.random);
         Some(value & !random | self.random & random)
@@ -366,6 +367,9 @@ impl DeviceModel for Registers {
         };
         let rules = &all[at];
         let Rules { register, acted_on, memory, .. } = rules;
+        if register.without_model {
+            return None;
+        }
         let mask = if is_closed { mask & !register.guarded } else { mask };
         let open = mask & !self.locked(rules);
         let changes = open & register.writable & !register.clear_by_one;

@@ -225,6 +225,9 @@ pub struct PeripheralRegister {
     /// Whether any write starts something that has no model.
     #[serde(default)]
     pub write_starts: bool,
+    /// Whether it has no model: it reads as zero, and each access is reported.
+    #[serde(default)]
+    pub without_model: bool,
     /// The effects of a write on other registers.
     #[serde(default)]
     pub acts: Vec<Act>,

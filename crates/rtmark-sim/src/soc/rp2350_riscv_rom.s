@@ -22,7 +22,13 @@
     .equ    DATA, 0x40
     .equ    NOT_PERMITTED, -4
     .equ    PRECONDITION_NOT_MET, -14
-    .equ    CHIP_INFO, 1
+    .equ    BUFFER_TOO_SMALL, -13
+    .equ    CHIP_INFO, 0x1
+    .equ    BOOT_RANDOM, 0x10
+    .equ    BOOT_INFO, 0x40
+
+# Registers of rtmark's own (the soc file's BOOTROM), as in rp2350_rom.s.
+    .equ    BOOTROM, 0x1A000000
 
     .org    0x10
     .ascii  "Mu"                # magic, and the version of chip revision A2
@@ -49,11 +55,11 @@
     function XM, nothing
     function RA, nothing
     function FA, nothing
-    function FO, not_permitted
-    function OA, not_permitted
+    function FO, flash_op
+    function OA, otp_access
     function GS, system_info
-    function GP, not_set_up
-    function LP, not_set_up
+    function GP, partition_table
+    function LP, partition_table
     function RB, stop
     entry   GR, DATA
     .hword  REVISION
@@ -87,46 +93,73 @@
 nothing:
     ret
 
-not_permitted:
-    li      a0, NOT_PERMITTED
+flash_op:
+    li      a1, BOOTROM + 12
+    j       1f
+otp_access:
+    li      a1, BOOTROM + 16
+1:  li      a0, NOT_PERMITTED
+2:  sw      a0, 0(a1)
     ret
 
-not_set_up:
+partition_table:
+    li      a1, BOOTROM + 20
     li      a0, PRECONDITION_NOT_MET
-    ret
+    j       2b
 
 # Where the chip would restart: a breakpoint ends the run.
 stop:
     ebreak
     j       stop
 
-# Writes the information selected by flags (a2) to a buffer of a1 words at a0: for the chip, its package and a
-# number, which is rtmark's own. Returns the number of words written.
+# Writes the information selected by flags (a2) to a buffer of a1 words at a0, as rp2350_rom.s does. Returns the number of
+# words written.
 system_info:
-    andi    a2, a2, CHIP_INFO
-    beqz    a2, 1f
-    li      t0, 4
-    bltu    a1, t0, 1f
-    li      t1, CHIP_INFO
-    sw      t1, 0(a0)
-    li      t1, 1               # QFN-60
-    sw      t1, 4(a0)
-    li      t1, 0x3033510D
-    sw      t1, 8(a0)
-    li      t1, 0x39363434
-    sw      t1, 12(a0)
-    mv      a0, t0
+    li      t0, BOOTROM
+    sw      a2, 8(t0)
+    andi    a2, a2, CHIP_INFO | BOOT_RANDOM | BOOT_INFO
+    lla     a3, answers
+    addi    a4, a0, 4           # where the next word goes
+    slli    a1, a1, 2
+    add     a1, a1, a0          # the buffer's end
+1:  lhu     t0, 0(a3)           # a flag, and its number of words
+    lhu     t1, 2(a3)
+    addi    a3, a3, 4
+    beqz    t0, 4f
+    and     t0, t0, a2
+    bnez    t0, 3f
+    slli    t1, t1, 2
+    add     a3, a3, t1
+    j       1b
+2:  lw      t0, 0(a3)
+    sw      t0, 0(a4)
+    addi    a3, a3, 4
+    addi    a4, a4, 4
+    addi    t1, t1, -1
+    beqz    t1, 1b
+3:  bltu    a4, a1, 2b
+    li      a0, BUFFER_TOO_SMALL
     ret
-1:  beqz    a1, nothing
-    sw      zero, 0(a0)
-    li      a0, 1
+4:  bltu    a1, a4, 5f
+    sw      a2, 0(a0)
+    sub     a0, a4, a0
+    srli    a0, a0, 2
+    ret
+5:  li      a0, BUFFER_TOO_SMALL
     ret
 
-# Registers of rtmark's own (the soc file's BOOTROM): an address written to the first erases its sector, a one in the
-# second lets stores program the flash.
+    .balign 4
+answers:
+    .hword  CHIP_INFO, 3
+    .word   1, 0x3033510D, 0x39363434           # QFN-60
+    .hword  BOOT_RANDOM, 4
+    .word   0x5D1FAEB2, 0x0B7C4963, 0xE6925A18, 0x83C0F47D
+    .hword  BOOT_INFO, 4
+    .word   0x00FF00FF, 0, 0, 0                 # no partitions, an ordinary start
+    .hword  0, 0
+
     .equ    XIP, 0x10000000
     .equ    SECTOR, 4096
-    .equ    BOOTROM, 0x1A000000
 
 # Erases a1 bytes of the flash from offset a0 on, in whole sectors.
 flash_range_erase:

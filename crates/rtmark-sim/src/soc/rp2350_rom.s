@@ -27,7 +27,10 @@
     .equ    DATA, 0x40
     .equ    NOT_PERMITTED, -4
     .equ    PRECONDITION_NOT_MET, -14
-    .equ    CHIP_INFO, 1
+    .equ    BUFFER_TOO_SMALL, -13
+    .equ    CHIP_INFO, 0x1
+    .equ    BOOT_RANDOM, 0x10
+    .equ    BOOT_INFO, 0x40
 
 @ Searches for an entry with a code (r0) and at least one of some flags (r1). Returns the
 @ entry's value, or 0.
@@ -55,35 +58,55 @@ lookup_entry:
 5:  movs    r0, #0
     pop     {r4, pc}
 
-@ Writes the information selected by flags (r2) to a buffer of r1 words at r0: for the chip,
-@ its package and a number, which is rtmark's own. Returns the number of words written.
+@ Registers of rtmark's own (the soc file's BOOTROM): an address written to the first erases its sector, a one in the
+@ second lets stores program the flash, and by the others a program is told of what is not known here.
+    .equ    BOOTROM, 0x1A000000
+
+@ Writes the information selected by flags (r2) to a buffer of r1 words at r0, after the flags of what there is: a number
+@ of the chip and a random one, which are rtmark's own; and a start from flash without partitions, of which the
+@ diagnostics are not known. Returns the number of words written.
 system_info:
-    tst     r2, #CHIP_INFO
-    beq     1f
-    cmp     r1, #4
-    blo     1f
-    movs    r1, #CHIP_INFO
-    str     r1, [r0]
-    movs    r1, #1              @ QFN-60
-    str     r1, [r0, #4]
-    ldr     r1, =0x3033510D
-    str     r1, [r0, #8]
-    ldr     r1, =0x39363434
-    str     r1, [r0, #12]
-    movs    r0, #4
-    bx      lr
-1:  cbz     r1, nothing
-    movs    r1, #0
-    str     r1, [r0]
-    movs    r0, #1
-    bx      lr
+    push    {r4-r7, lr}
+    mov     r3, #BOOTROM
+    str     r2, [r3, #8]
+    ands    r2, #CHIP_INFO | BOOT_RANDOM | BOOT_INFO
+    adr     r3, answers
+    adds    r7, r0, #4          @ where the next word goes
+1:  ldrh    r4, [r3], #2        @ a flag, and its number of words
+    ldrh    r5, [r3], #2
+    cbz     r4, 5f
+    tst     r2, r4
+    bne     3f
+    add     r3, r3, r5, lsl #2
+    b       1b
+2:  ldr     r6, [r3], #4
+    str     r6, [r7], #4
+    subs    r5, #1
+    beq     1b
+3:  subs    r6, r7, r0
+    cmp     r1, r6, lsr #2
+    bhi     2b
+4:  mvn     r0, #~BUFFER_TOO_SMALL
+    pop     {r4-r7, pc}
+5:  cmp     r1, #0
+    beq     4b
+    str     r2, [r0]
+    subs    r0, r7, r0
+    lsrs    r0, #2
+    pop     {r4-r7, pc}
+
+    .balign 4
+answers:
+    .hword  CHIP_INFO, 3
+    .word   1, 0x3033510D, 0x39363434           @ QFN-60
+    .hword  BOOT_RANDOM, 4
+    .word   0x5D1FAEB2, 0x0B7C4963, 0xE6925A18, 0x83C0F47D
+    .hword  BOOT_INFO, 4
+    .word   0x00FF00FF, 0, 0, 0                 @ no partitions, an ordinary start
+    .hword  0, 0
 
     .equ    XIP, 0x10000000
     .equ    SECTOR, 4096
-@ Registers of rtmark's own (the soc file's BOOTROM): an address written to the first erases its sector, a one in the
-@ second lets stores program the flash.
-    .equ    BOOTROM, 0x1A000000
-
 @ Erases r1 bytes of the flash from offset r0 on, in whole sectors.
 flash_range_erase:
     add     r0, #XIP
@@ -115,13 +138,20 @@ flash_range_program:
 nothing:
     bx      lr
 
-not_permitted:
-    mvn     r0, #~NOT_PERMITTED
+flash_op:
+    movs    r1, #12
+    b       1f
+otp_access:
+    movs    r1, #16
+1:  mvn     r0, #~NOT_PERMITTED
+2:  mov     r2, #BOOTROM
+    str     r0, [r2, r1]
     bx      lr
 
-not_set_up:
+partition_table:
+    movs    r1, #20
     mvn     r0, #~PRECONDITION_NOT_MET
-    bx      lr
+    b       2b
 
 @ Where the chip would restart: a breakpoint ends the run.
 stop:
@@ -147,11 +177,11 @@ table:
     entry   XM, ARM_SECURE, nothing + 1
     entry   RA, ARM_SECURE, nothing + 1
     entry   FA, ARM_BOTH, nothing + 1
-    entry   FO, ARM_BOTH, not_permitted + 1
-    entry   OA, ARM_BOTH, not_permitted + 1
+    entry   FO, ARM_BOTH, flash_op + 1
+    entry   OA, ARM_BOTH, otp_access + 1
     entry   GS, ARM_BOTH, system_info + 1
-    entry   GP, ARM_BOTH, not_set_up + 1
-    entry   LP, ARM_SECURE, not_set_up + 1
+    entry   GP, ARM_BOTH, partition_table + 1
+    entry   LP, ARM_SECURE, partition_table + 1
     entry   RB, ARM_BOTH, stop + 1
     entry   GR, DATA, revision
     .hword  0

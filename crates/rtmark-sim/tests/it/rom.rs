@@ -231,8 +231,8 @@ fn the_rp2350_rom_has_the_functions_start_up_code_calls() {
     let flash = find(&mut rom, b"FO", secure);
     assert_eq!(rom.call(flash, &[0, 0x1000_0000, 4096, 0]) as i32, -4, "not permitted");
     let info = find(&mut rom, b"GS", secure);
-    assert_eq!(rom.call(info, &[0x2000_0000, 9, 1]) as i32, 4);
-    assert_eq!(rom.peek(0x2000_0000), 1_u32.to_le_bytes());
+    let calls = [b"OA", b"GP"].map(|code| find(&mut rom, code, secure));
+    assert_what_is_known(&mut rom, info, calls);
     let revision = find(&mut rom, b"GR", data);
     assert_eq!(rom.peek(revision), *b"rtm\0");
     let [program, erase] = [b"RP", b"RE"].map(|code| find(&mut rom, code, secure));
@@ -247,6 +247,34 @@ fn the_rp2040_rom_writes_flash() {
     let [program, erase] = [*b"RP", *b"RE"]
         .map(|code| rom.call(lookup, &[functions, u16::from_le_bytes(code).into()]) as u32);
     assert_flash_is_written(&mut rom, program, erase);
+}
+
+/// Asks for a number of the chip, a random one and the way of the start (pico-sdk, bootrom_constants.h: 3, 4 and 4 words
+/// after the flags of what there is), and for what is not known: that is reported, as are OTP and partitions.
+fn assert_what_is_known(rom: &mut Rom, info: u32, [otp, partitions]: [u32; 2]) {
+    let buffer = 0x2000_0000;
+    let word = |rom: &Rom, at: u32| u32::from_le_bytes(rom.peek(buffer + 4 * at));
+    for (flags, answered, words) in [(1, 1, 4), (0x10, 0x10, 5), (0x11, 0x11, 8), (0, 0, 1)] {
+        assert_eq!(rom.call(info, &[buffer, 9, flags]) as i32, words);
+        assert_eq!(word(rom, 0), answered);
+    }
+    rom.call(info, &[buffer, 5, 0x10]);
+    assert!(word(rom, 1) != 0 && word(rom, 1) != word(rom, 2));
+    for (flags, room) in [(1, 3), (0x11, 7), (0, 0)] {
+        assert_eq!(rom.call(info, &[buffer, room, flags]) as i32, -13, "the buffer is too small");
+    }
+    let told = |rom: &Rom| rom.machine.unmodelled().map(|it| it.address & 0xFF).collect::<Vec<_>>();
+    let before = told(rom);
+    assert_eq!(before, [0xC], "checked_flash_op");
+    assert_eq!(rom.call(info, &[buffer, 5, 0x40]) as i32, 5);
+    // No partition, an ordinary start.
+    assert_eq!([word(rom, 0), word(rom, 1)], [0x40, 0x00FF_00FF]);
+    assert_eq!(told(rom), [8, 0xC]);
+    assert_eq!(rom.call(info, &[buffer, 9, 0x20]) as i32, 1);
+    assert_eq!(word(rom, 0), 0);
+    assert_eq!(rom.call(otp, &[buffer, 4, 0]) as i32, -4);
+    assert_eq!(rom.call(partitions, &[buffer, 4, 1]) as i32, -14);
+    assert_eq!(told(rom), [8, 0xC, 0x10, 0x14]);
 }
 
 /// Programs a word in the second sector of the flash from the beginning of RAM, twice, and erases it.
@@ -282,8 +310,8 @@ fn the_rp2350_rom_has_the_same_functions_on_risc_v() {
     let flash = find(&mut rom, b"FO");
     assert_eq!(rom.call(flash, &[0, 0x1000_0000, 4096, 0]) as i32, -4);
     let info = find(&mut rom, b"GS");
-    assert_eq!(rom.call(info, &[0x2000_0000, 9, 1]) as u32, 4);
-    assert_eq!(rom.peek(0x2000_0000), 1_u32.to_le_bytes());
+    let calls = [b"OA", b"GP"].map(|code| find(&mut rom, code));
+    assert_what_is_known(&mut rom, info, calls);
     let [program, erase] = [b"RP", b"RE"].map(|code| find(&mut rom, code));
     assert_flash_is_written(&mut rom, program, erase);
 }

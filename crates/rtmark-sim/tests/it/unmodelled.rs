@@ -3,6 +3,8 @@
 
 use rtmark_sim::{Cycles, FaultKind, Machine, Register, Soc, Stop, Strictness};
 
+use crate::support::load_word;
+
 /// A program for a soc that reads a register, writes it, and goes on for ever.
 struct Case {
     soc: &'static str,
@@ -147,13 +149,15 @@ fn what_chips_do_beyond_their_models_is_reported() {
         include_str!("../../../../socs/zynqmp-r5.toml"),
     ];
     for (soc, address, harmless, beyond) in [
-        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, ENABLE and TRIGGER of a watchdog that does not reset the core, an interpolator.
+        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, core 1 switched off, ENABLE and TRIGGER of a watchdog that does not reset the core, an interpolator.
         (rp2040, 0x4000_8048, 0x800, 0x880),
         (rp2040, 0x4000_8094, 0, 1),
+        (rp2040, 0x4001_0004, 0x8000, 0x1_0000),
         (rp2040, 0x4005_8000, 0x0700_0000, 0x4000_0000),
         (rp2040, 0x4005_8000, 0, 0x8000_0000),
         (rp2350, 0x4001_0048, 0x800, 0x820),
         (rp2350, 0x4001_004C, 0x1_0000, 0x2_0000),
+        (risc_v, 0x4001_8004, 0, 0x100_0000),
         (risc_v, 0x4001_00A0, 0, 1),
         (risc_v, 0x400D_8000, 0x0700_0000, 0x4000_0000),
         (rp2350, 0xD000_00AC, 0, 0x7C00),
@@ -179,6 +183,10 @@ fn what_chips_do_beyond_their_models_is_reported() {
         assert_eq!(told(soc, &[(address, beyond)]), [(address, 1)], "{address:#x}: {beyond:#x}");
     }
     assert_eq!(told(nrf51, &[(0x4000_8508, 3)]), [], "TIMER0 has 32 bits");
+    // The cache's counters of hits are reported also if a program only reads them.
+    let mut machine = Machine::new(&Soc::from_toml(rp2040).expect("a soc"));
+    assert_eq!(load_word(&mut machine, 0x1400_000C), 0);
+    assert_eq!(machine.unmodelled().map(|it| it.address).collect::<Vec<_>>(), [0x1400_000C]);
 }
 
 /// With CLKSOURCE clear, SysTick counts a clock that some soc files do not state.
