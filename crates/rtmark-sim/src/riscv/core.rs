@@ -178,10 +178,13 @@ impl Core {
             return;
         }
         let timer = self.system.timer.as_mut();
-        let outputs = timer.map_or((false, false), |timer| timer.outputs(self.cycle));
+        let (outputs, external) = timer.map_or(((false, false), 0), |timer| {
+            let outputs = timer.outputs(self.cycle);
+            (outputs, if outputs.0 { timer.external() } else { 0 })
+        });
         self.system.process_device_events(self.cycle);
         let before = self.lines;
-        self.lines = self.inputs.sample(self.cycle, outputs, self.system.outputs);
+        self.lines = self.inputs.sample(self.cycle, outputs, self.system.outputs | external);
         self.still &= self.lines == before;
         let next = self.cycle + 1;
         self.lines_stable_until = if self.inputs.is_changing(&self.lines) {

@@ -467,7 +467,8 @@ impl Soc {
                     format!("peripheral {name}: its kind has a model beside Cortex-M cores only"),
                 );
             }
-            if peripheral.kind.is_part_of(self.core) && !peripheral.irq.is_empty() {
+            let takes_irq = peripheral.kind == PeripheralKind::Rp2350RiscvTimer;
+            if peripheral.kind.is_part_of(self.core) && !peripheral.irq.is_empty() && !takes_irq {
                 return refuse(
                     &path("irq"),
                     format!("peripheral {name}: its interrupts are the core's own: leave out irq"),

@@ -109,8 +109,8 @@ pub enum PeripheralKind {
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
     /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
     RiscvClint,
-    /// The RISC-V timer in the SIO of RP2350 (datasheet, 3.1.8). Its interrupts are the core's own; beside an Arm core,
-    /// `irq`: MTIMECMP.
+    /// The RISC-V timer in the SIO of RP2350 (datasheet, 3.1.8). Its interrupts are a RISC-V core's own; `irq`: MTIMECMP,
+    /// which is an external interrupt as well.
     Rp2350RiscvTimer,
     /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and the core's interface 0x1000
     /// after it (IHI 0048; DDI 0416).

@@ -16,6 +16,7 @@ use crate::rv32::{
 };
 
 const MEIEA: u32 = 0xBE0;
+const MEINEXT: u32 = 0xBE4;
 
 fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/generic-hazard3.toml")).expect("a soc")
@@ -165,6 +166,25 @@ fn external_interrupts_are_entered_one_cycle_before_others() {
         assert_eq!(entered, Some((TrapKind::Interrupt(mie as u8), 30 + later)), "{input:?}");
         let handler = trace.left.iter().find(|(place, cycle)| *place == 0 && *cycle > 5);
         assert_eq!(handler.map(|(_, cycle)| *cycle), Some(32 + later), "{input:?}");
+    }
+}
+
+/// pico-sdk, crt0_riscv.S and RP2350.h (RISCV_SOFTIRQ): beside MTIP, the timer drives SIO_IRQ_MTIMECMP, 29.
+#[test]
+fn rp2350s_timer_is_an_external_interrupt_as_well() {
+    for (compare, next) in [(u32::MAX, 1 << 31), (0, 29 << 2)] {
+        let soc = include_str!("../../../../socs/rp2350-riscv.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let enable = [0x2000_0037 | A1 << 7, addi(A1, A1, 1), csr(CSRRS, MEIEA, 0, A1)];
+        let words = [&enable[..], &[csr(CSRRS, MEINEXT, A2, 0), branch(0, 0, 0, 0)]].concat();
+        let code: Vec<_> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        machine.poke(0x2000_0000, &code).expect("RAM");
+        machine.set_register(Register::Pc, 0x2000_0000);
+        machine.store_word(0xD000_01B8, compare).expect("MTIMECMP");
+        machine.run(Cycles(2));
+        machine.store_word(0xD000_01BC, compare).expect("MTIMECMPH");
+        machine.run(Cycles(100));
+        assert_eq!(machine.register(Register::R(A2 as u8)), next);
     }
 }
 

@@ -122,6 +122,8 @@ pub struct MachineTimer {
     compare: u64,
     software: bool,
     coming: Option<Store>,
+    /// The external interrupts that its output drives as well, one bit each.
+    external: u64,
 }
 
 impl MachineTimer {
@@ -132,8 +134,18 @@ impl MachineTimer {
             TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), false),
         };
         let microseconds = Rate::of_microseconds(clock);
-        let (ahead, compare, software, coming) = (0, u64::MAX, false, None);
-        Self { base, addresses, layout, microseconds, full_speed, ahead, compare, software, coming }
+        Self {
+            base,
+            addresses,
+            layout,
+            microseconds,
+            full_speed,
+            ahead: 0,
+            compare: u64::MAX,
+            software: false,
+            coming: None,
+            external: 0,
+        }
     }
 
     /// Creates the timer of a soc whose core runs at a clock, if it has one.
@@ -151,7 +163,8 @@ impl MachineTimer {
     fn at(peripheral: &Peripheral, layout: TimerLayout, clock: Hertz) -> Self {
         let size = peripheral.size.unwrap_or(layout.extent());
         let addresses = peripheral.base..peripheral.base.saturating_add(size);
-        Self::new(addresses, layout, clock)
+        let external = peripheral.irq.iter().fold(0, |lines, irq| lines | 1 << (irq & 63));
+        Self { external, ..Self::new(addresses, layout, clock) }
     }
 
     /// Returns the offset of an address, if it belongs to the timer.
@@ -235,6 +248,11 @@ impl MachineTimer {
     pub fn outputs(&mut self, cycle: u64) -> (bool, bool) {
         self.settle(cycle);
         (self.time(cycle) >= self.compare, self.software)
+    }
+
+    /// Returns the external interrupts that its output drives as well, one bit each.
+    pub const fn external(&self) -> u64 {
+        self.external
     }
 
     /// Returns the first cycle, from the given one on, in which an output changes on its own.
