@@ -46,6 +46,8 @@ pub enum PeripheralKind {
     /// LPUART of i.MX RT (IMXRT1060RM, chapter "Low Power Universal Asynchronous Receiver/Transmitter"). `irq`: the
     /// LPUART.
     NxpLpuart,
+    /// General-purpose timer module of LM3S (datasheet DS-LM3S6965, general-purpose timers). `irq`: timers A and B.
+    LmGptm,
     /// PIT of i.MX RT (IMXRT1060RM, chapter "Periodic Interrupt Timer"). `irq`: the PIT.
     NxpPit,
     /// GPT of i.MX RT, without pins (IMXRT1060RM, chapter "General Purpose Timer"). `irq`: the GPT.
@@ -225,7 +227,7 @@ impl PeripheralKind {
             | Self::Rp2350RiscvTimer
             | Self::Stm32RtcV1
             | Self::CadenceUart => 1,
-            Self::Stm32Timer | Self::Stm32RtcV2 | Self::Stm32RtcV3 => 2,
+            Self::LmGptm | Self::Stm32Timer | Self::Stm32RtcV2 | Self::Stm32RtcV3 => 2,
             Self::CmsdkDualTimer | Self::CadenceTtc => 3,
             Self::CmsdkUart | Self::Rp2040Timer | Self::Rp2350Timer => 4,
             Self::Stm32ExtiV1 | Self::Stm32ExtiV2 | Self::Stm32ExtiH7 => EXTI_LINES as usize,

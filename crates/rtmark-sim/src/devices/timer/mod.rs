@@ -5,6 +5,8 @@
 
 mod cadence;
 mod cmsdk;
+mod down;
+mod gptm;
 mod machine;
 mod nrf;
 mod nxp;
@@ -13,6 +15,7 @@ mod stm32;
 
 pub use cadence::CadenceTtc;
 pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
+pub use gptm::Gptm;
 pub use machine::{MachineTimer, SioTimer};
 pub use nrf::{NrfRtc, NrfTimer};
 pub use nxp::{NxpGpt, NxpPit};
