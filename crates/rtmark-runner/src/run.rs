@@ -62,9 +62,10 @@ impl From<Stop> for Ending {
             Stop::Breakpoint(address) => Self::Breakpoint(address),
             Stop::Asleep => Self::Asleep,
             Stop::SlowerClock => Self::SlowerClock,
-            Stop::ResetRequested => Self::Reset,
-            // That is a request for a reset.
-            Stop::Watchdog { cause: WatchdogCause::Triggered, .. } => Self::Reset,
+            // Triggering a watchdog is a request for a reset.
+            Stop::ResetRequested | Stop::Watchdog { cause: WatchdogCause::Triggered, .. } => {
+                Self::Reset
+            }
             Stop::Watchdog { base, cause } => Self::Watchdog { base, cause },
             Stop::Observer => Self::Observer,
             Stop::Output(text) => Self::Output(text),

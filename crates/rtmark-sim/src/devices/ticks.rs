@@ -30,6 +30,7 @@ impl OwnTicks {
     }
 
     /// Returns the periods up to a cycle, and the rest.
+    #[inline(never)]
     fn counted(&self, now: u64) -> (u64, u128) {
         let Some((long, parts)) = self.cycles_per() else { return (self.ticks, 0) };
         let passed = u128::from(now.saturating_sub(self.origin)) * parts + self.rest;
@@ -43,6 +44,7 @@ impl OwnTicks {
     }
 
     /// Returns the first cycle at which so many periods have ended, unless the clock is off.
+    #[inline(never)]
     pub fn cycle_of(&self, tick: u64) -> Option<u64> {
         let (long, parts) = self.cycles_per()?;
         let left = u128::from(tick.saturating_sub(self.ticks)).checked_mul(long)?;
@@ -60,6 +62,7 @@ impl OwnTicks {
         self.change(now, self.clock, core);
     }
 
+    #[inline(never)]
     fn change(&mut self, now: u64, clock: Option<ClockRate>, core: Hertz) {
         if (clock, core) == (self.clock, self.core) {
             return;

@@ -20,6 +20,7 @@ impl Down {
         Self { running: false, value, since: 0, reload: None, step: 1, seen: 0 }
     }
 
+    #[inline(never)]
     pub fn value_at(&self, now: u64) -> u32 {
         if !self.running {
             return self.value;
@@ -34,6 +35,7 @@ impl Down {
     }
 
     /// Returns the first cycle, from `seen` on, in which it reaches zero.
+    #[inline(never)]
     pub fn next_zero(&self) -> Option<u64> {
         if !self.running {
             return None;
