@@ -306,3 +306,18 @@ fn an_lpuart_says_what_has_no_model() {
     chip.write(LPUART6 + 0x28, 0x80 | 1 << 15);
     assert_eq!(chip.0.unmodelled().count(), 1);
 }
+
+#[test]
+fn what_arrives_after_a_reset_of_an_lpuart_is_received() {
+    let data = LPUART6 + 0x1C;
+    let mut chip = lpuart();
+    chip.0.connect_uart(Some("LPUART6"), b"hi").expect("it has one");
+    // GLOBAL.RST, set and cleared; then RE.
+    for (register, value) in [(0x08, 2), (0x08, 0), (0x10, 0x0900_0001), (0x18, 1 << 18)] {
+        chip.write(LPUART6 + register, value);
+    }
+    chip.until(FRAME - 1);
+    assert_eq!(chip.read(data), 1 << 12, "RXEMPT");
+    chip.until(FRAME + 1);
+    assert_eq!(chip.read(data), b'h'.into());
+}
