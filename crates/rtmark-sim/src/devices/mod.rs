@@ -258,33 +258,34 @@ fn find(attached: &[AttachedDevice], address: u32) -> Option<usize> {
 
 impl Devices {
     pub fn new(soc: &Soc) -> Self {
-        let mut attached: Vec<_> = soc
-            .peripherals
-            .iter()
-            .filter(|peripheral| !peripheral.kind.is_part_of(soc.core))
-            .map(|peripheral| AttachedDevice {
-                base: peripheral.base,
-                size: peripheral.extent(),
-                device: Device::of(peripheral, soc),
-                irq: peripheral.all_interrupts().collect(),
-                outputs: 0,
-                clock: peripheral.clock,
-                due: None,
-                heard: 0,
-                atomic_aliases: peripheral.atomic_aliases,
-                extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
-                    .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
-                slow_read: peripheral.slow_read,
-                sets_clock: false,
-                sets_waits: false,
-                enabled_by: peripheral.enabled_by.clone().map(Arc::new),
-                nonzero: false,
-                reset_line: None,
-                resets_others: false,
-                supplies_others: false,
-            })
-            .collect();
-        attached.sort_by_key(|attached| attached.base);
+        let mut attached = Vec::new();
+        for peripheral in soc.peripherals.iter().filter(|it| !it.kind.is_part_of(soc.core)) {
+            let at = attached.partition_point(|it: &AttachedDevice| it.base <= peripheral.base);
+            attached.insert(
+                at,
+                AttachedDevice {
+                    base: peripheral.base,
+                    size: peripheral.extent(),
+                    device: Device::of(peripheral, soc),
+                    irq: peripheral.all_interrupts().collect(),
+                    outputs: 0,
+                    clock: peripheral.clock,
+                    due: None,
+                    heard: 0,
+                    atomic_aliases: peripheral.atomic_aliases,
+                    extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
+                        .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
+                    slow_read: peripheral.slow_read,
+                    sets_clock: false,
+                    sets_waits: false,
+                    enabled_by: peripheral.enabled_by.clone().map(Arc::new),
+                    nonzero: false,
+                    reset_line: None,
+                    resets_others: false,
+                    supplies_others: false,
+                },
+            );
+        }
         let clock = CoreClock::new(soc, |address| held(&attached, address));
         let waits = MemoryWaits::of(soc);
         for attached in &mut attached {

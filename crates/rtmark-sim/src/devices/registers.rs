@@ -109,23 +109,31 @@ impl Registers {
             named.map(|name| name.map_or(register.offset, offset_of)).collect()
         };
         let memory_of = |name: &str| soc.memories.iter().position(|memory| memory.name == name);
-        let rules = peripheral.registers.iter().map(|register| Rules {
-            followed: offsets_of(register, &register.follows),
-            acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
-            locked_by: offsets_of(register, &register.locks),
-            pulled: register.pulled.as_ref().map(|it| (offset_of(&it.mode), offset_of(&it.pull))),
-            memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
-            programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
-            erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),
-            erased_by: register
-                .erases
-                .as_ref()
-                .and_then(|erase| erase.address.as_deref())
-                .map(offset_of),
-            register: register.clone(),
-        });
-        let mut rules: Vec<_> = rules.collect();
-        rules.sort_by_key(|rules| rules.register.offset);
+        let mut rules = Vec::new();
+        for register in &peripheral.registers {
+            let at = rules.partition_point(|it: &Rules| it.register.offset <= register.offset);
+            rules.insert(
+                at,
+                Rules {
+                    followed: offsets_of(register, &register.follows),
+                    acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
+                    locked_by: offsets_of(register, &register.locks),
+                    pulled: register
+                        .pulled
+                        .as_ref()
+                        .map(|it| (offset_of(&it.mode), offset_of(&it.pull))),
+                    memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
+                    programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
+                    erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),
+                    erased_by: register
+                        .erases
+                        .as_ref()
+                        .and_then(|erase| erase.address.as_deref())
+                        .map(offset_of),
+                    register: register.clone(),
+                },
+            );
+        }
         let pins = peripheral.pins.iter().filter_map(|pins| {
             let register = pins.register.as_ref()?;
             Some((pins.clone(), offset_of(register)))
