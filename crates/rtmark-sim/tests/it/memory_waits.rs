@@ -1,7 +1,9 @@
 //! Wait states that are a product of what registers hold. The judges are the manuals' units: a flash word takes
 //! LATENCY or FWS and one cycles of the bus, and the bus is as many times slower than the core as HPRE or MDIV say.
 
-use rtmark_sim::{ClockControl, Cycles, Image, Machine, Register, Soc};
+use rtmark_sim::{ClockControl, Cycles, Image, Machine, Register, Soc, Watch};
+
+use crate::rv32::{A0, A1, Code, NOP, i_type};
 
 const H743: &str = include_str!("../../../../socs/stm32h743.toml");
 const SAME70: &str = include_str!("../../../../socs/same70.toml");
@@ -145,4 +147,39 @@ fn straight_code_in_serial_flash_continues_transfers() {
         // Around the page's end there is one new transfer.
         assert_eq!(lines[127] + lines[128], 2 * within + 108 - 48, "{}", soc.name);
     }
+}
+
+/// Loads from flash by code in RAM, whose lines do not follow each other: a miss takes as long behind a hundred
+/// instructions in RAM as behind none of the flash's, since nothing of the flash's is under way any more. Behind
+/// fifty the flash is still selected, and takes 9 cycles to be deselected (QMI: MIN_DESELECT is 7).
+#[test]
+fn flash_misses_from_code_in_ram_wait_the_same_after_any_pause() {
+    assert_eq!(rounds_with_misses(100), [100 + 109; 4]);
+    assert_eq!(rounds_with_misses(200), [200 + 109; 4]);
+    let [first, rest @ ..] = rounds_with_misses(50);
+    assert_eq!((first, rest), (50 + 109, [50 + 109 + 9; 3]));
+}
+
+/// Returns the cycles of a load from a line of an RP2350's flash and of so many other instructions in RAM.
+fn rounds_with_misses(pause: u32) -> [u64; 4] {
+    const FLASH: u32 = 0x1000_0000;
+    const CODE: u32 = 0x2000_0000;
+    let soc = Soc::from_toml(include_str!("../../../../socs/rp2350-riscv.toml")).expect("a soc");
+    let mut machine = Machine::new(&soc);
+    let mut words = vec![NOP; pause as usize];
+    for line in 0..4 {
+        // lw a1, 256 * line(a0)
+        words.push(i_type(256 * line, A0, 2, A1, 0x03));
+        words.extend(vec![NOP; pause as usize]);
+    }
+    machine.poke(CODE, &Code::words(&words).0).expect("RAM");
+    machine.set_register(Register::R(A0 as u8), FLASH);
+    machine.set_register(Register::Pc, CODE);
+    for line in 0..=4 {
+        machine.watch(Watch::Execute(CODE + 4 * (pause - 10 + (pause + 1) * line)));
+    }
+    machine.run(Cycles(5_000));
+    let reached: Vec<u64> = machine.take_hits().iter().map(|hit| hit.cycle.0).collect();
+    let rounds: Vec<u64> = reached.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    rounds.try_into().expect("four rounds")
 }
