@@ -194,7 +194,7 @@ const RPS: [Rp; 3] = [
         soc: RP2040,
         watchdog: 0x4005_8000,
         crystal: [(0x4002_4000, 0x00FA_BAA0), (0x4000_8030, 2)],
-        tick: &[(0x4005_802C, 0x200 | 12)],
+        tick: &[(0x4005_802C, 0x20C)],
         selects: (0x4001_0008, 1 << 15),
         counts_per_tick: 2,
     },
