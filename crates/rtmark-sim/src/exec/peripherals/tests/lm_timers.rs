@@ -88,7 +88,9 @@ fn two_timers_of_16_bits_have_prescalers_and_stop_after_one_shot() {
     ];
     for writes in beyond {
         let mut chip = machine!("lm3s6965");
-        writes.iter().for_each(|(at, value)| chip.write(*at, *value));
+        for (at, value) in writes {
+            chip.write(*at, *value);
+        }
         assert_eq!(chip.0.unmodelled().count(), 1, "{writes:x?}");
     }
 }
