@@ -369,6 +369,37 @@ mod tests {
         [[peripheral.register]]\nname = 'CR'\noffset = 0\n";
 
     #[test]
+    fn bursts_need_a_cache_and_fit_its_lines() {
+        let refusal = |timing: &str, burst: &str| {
+            let rest = "selected_cycles = 9, deselect_cycles = 0";
+            let burst = format!("burst = {{ {burst}, {rest} }}");
+            let timing = format!("size = 64\ntiming = {{ wait_states = 9, {timing}{burst} }}");
+            Soc::from_toml(&GOOD.replace("size = 64", &timing)).map_err(|error| error.to_string())
+        };
+        let good = "wait_states = 3, page_bytes = 64";
+        refusal("cache_lines = 8, ", good).expect("it fits");
+        for (timing, burst, wanted) in [
+            ("", good, "line 12: memory RAM: burst: is for a memory with cache_lines"),
+            ("cache_lines = 8, prefetch = true, ", good, "and without prefetch"),
+            (
+                "cache_lines = 8, ",
+                "wait_states = 10, page_bytes = 64",
+                "wait_states = 10 is not from",
+            ),
+            (
+                "cache_lines = 8, ",
+                "wait_states = 0, page_bytes = 64",
+                "wait_states = 0 is not from",
+            ),
+            ("cache_lines = 8, ", "wait_states = 3, page_bytes = 96", "page_bytes = 96 is not"),
+            ("cache_lines = 8, ", "wait_states = 3, page_bytes = 2", "page_bytes = 2 is not"),
+        ] {
+            let error = refusal(timing, burst).expect_err(wanted);
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
     fn peripheral_errors_name_line_and_key() {
         let good = format!("{GOOD}{BLOCK}");
         Soc::from_toml(&good).expect("the model to spoil is good");
@@ -398,24 +429,6 @@ mod tests {
                 "size = 64",
                 "size = 64\ntiming = { line_bytes = 16, cache_lines = 8, data_lines = 8 }",
                 "not both",
-            ),
-            (
-                "size = 64",
-                "size = 64\ntiming = { wait_states = 9, burst = { wait_states = 3, selected_cycles = 9, \
-                 deselect_cycles = 0, page_bytes = 64 } }",
-                "line 12: memory RAM: burst: is for a memory with cache_lines",
-            ),
-            (
-                "size = 64",
-                "size = 64\ntiming = { wait_states = 9, cache_lines = 8, burst = { wait_states = 10, \
-                 selected_cycles = 9, deselect_cycles = 0, page_bytes = 64 } }",
-                "burst: wait_states = 10 is not from 1 to the memory's own",
-            ),
-            (
-                "size = 64",
-                "size = 64\ntiming = { wait_states = 9, cache_lines = 8, burst = { wait_states = 3, \
-                 selected_cycles = 9, deselect_cycles = 0, page_bytes = 96 } }",
-                "page_bytes = 96 is not a power of two",
             ),
             (
                 "[[peripheral]]",

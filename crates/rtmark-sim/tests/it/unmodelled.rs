@@ -149,15 +149,13 @@ fn what_chips_do_beyond_their_models_is_reported() {
         include_str!("../../../../socs/zynqmp-r5.toml"),
     ];
     for (soc, address, harmless, beyond) in [
-        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, core 1 switched off, ENABLE and TRIGGER of a watchdog that does not reset the core, an interpolator.
+        // CLK_PERI_CTRL's AUXSRC, CLK_PERI_DIV, FC0_SRC, ENABLE and TRIGGER of a watchdog that does not reset the core, an interpolator.
         (rp2040, 0x4000_8048, 0x800, 0x880),
         (rp2040, 0x4000_8094, 0, 1),
-        (rp2040, 0x4001_0004, 0x8000, 0x1_0000),
         (rp2040, 0x4005_8000, 0x0700_0000, 0x4000_0000),
         (rp2040, 0x4005_8000, 0, 0x8000_0000),
         (rp2350, 0x4001_0048, 0x800, 0x820),
         (rp2350, 0x4001_004C, 0x1_0000, 0x2_0000),
-        (risc_v, 0x4001_8004, 0, 0x100_0000),
         (risc_v, 0x4001_00A0, 0, 1),
         (risc_v, 0x400D_8000, 0x0700_0000, 0x4000_0000),
         (rp2350, 0xD000_00AC, 0, 0x7C00),
