@@ -1,8 +1,9 @@
 //! Programs without kernel and library, for every core and from every kind of memory.
 //!
 //! They are linked for the MPS2 machines, on which QEMU runs the same file. There code is in writable
-//! memory, as these machines have it; with one word of the soc file changed it is flash. Nothing else
-//! differs, so the difference between two runs is its cost. Those for a Cortex-R5 are linked for the
+//! memory, as these machines have it; with one word of the soc file changed it is flash, and with a line more
+//! flash behind a cache, for cores of chips that have such. Nothing else differs, so the difference between two
+//! runs is its cost. Those for a Cortex-R5 are linked for the
 //! chip, whose addresses are RAM on a QEMU machine that accepts the core; caches are on. Those for a
 //! Hazard3 are linked for QEMU's virt.
 
@@ -131,15 +132,22 @@ pub const M4F: Target = Target {
 pub enum From {
     Flash,
     Ram,
+    /// Flash as an RP2350's: serial, behind a cache.
+    Cache,
 }
 
+/// The timing of an RP2350's flash: see its soc file.
+const SERIAL_FLASH: &str = "timing = { wait_states = 108, line_bytes = 8, cache_lines = 2048, cache_ways = 2, \
+    burst = { wait_states = 48, selected_cycles = 66, deselect_cycles = 9, page_bytes = 1024 } }";
+
 impl From {
-    pub const ALL: [Self; 2] = [Self::Flash, Self::Ram];
+    pub const PLAIN: [Self; 2] = [Self::Flash, Self::Ram];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flash => "flash",
             Self::Ram => "RAM",
+            Self::Cache => "cache",
         }
     }
 }
@@ -207,6 +215,13 @@ impl Target {
         self.compile(folder, &format!("functions-{functions}"), &generate::program(functions))
     }
 
+    /// Returns the kinds of memory from which its programs run.
+    pub fn memories(&self) -> &'static [From] {
+        const WITH_CACHE: [From; 3] = [From::Flash, From::Ram, From::Cache];
+        let on_chips_with_it = ["cortex-m0plus", "cortex-m33", "hazard3"].contains(&self.core);
+        if on_chips_with_it { &WITH_CACHE } else { &From::PLAIN }
+    }
+
     /// Returns the soc file with this core and with code in a kind of memory. Code is in the first
     /// memory.
     fn soc_text(&self, from: From) -> String {
@@ -222,12 +237,13 @@ impl Target {
         let lines = self.soc.lines().map(line);
         let text = lines.collect::<Vec<_>>().join("\n");
         let kind = match from {
-            From::Flash => "kind = \"flash\"",
-            From::Ram => "kind = \"ram\"",
+            From::Flash => "kind = \"flash\"".to_owned(),
+            From::Ram => "kind = \"ram\"".to_owned(),
+            From::Cache => format!("kind = \"flash\"\n{SERIAL_FLASH}"),
         };
         let kinds = ["kind = \"ram\"", "kind = \"flash\""];
         match kinds.iter().filter_map(|kind| text.find(kind).map(|at| (at, kind))).min() {
-            Some((at, before)) => [&text[..at], kind, &text[at + before.len()..]].concat(),
+            Some((at, before)) => [&text[..at], &kind, &text[at + before.len()..]].concat(),
             None => text,
         }
     }

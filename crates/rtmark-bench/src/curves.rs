@@ -72,7 +72,7 @@ pub fn code(
         &["rtmark", "of one", "MiB"],
         &["QEMU -icount"],
     );
-    for from in From::ALL {
+    for from in From::PLAIN {
         let mut one = [0.0; 2];
         for functions in FUNCTIONS {
             let program = M4F.generate(folder, functions)?;
@@ -109,7 +109,7 @@ pub fn kinds(
         for (name, source, about) in KINDS {
             let program = target.compile(folder, name, source)?;
             let theirs = program.emulate(ICOUNT, ROUNDS)?;
-            for from in From::ALL {
+            for &from in target.memories() {
                 let title = format!("{name}: {about}");
                 let mut row = vec![title, target.core.into(), from.name().into()];
                 let mut ratio = 0.0;
@@ -146,7 +146,7 @@ pub fn events(
     ];
     for (name, source, about) in kinds {
         let program = M4F.compile(folder, name, source)?;
-        for from in From::ALL {
+        for from in From::PLAIN {
             let mut row = vec![about.to_owned(), from.name().into()];
             for simulator in programs.all() {
                 row.push(speed(program.run(simulator, from, ROUNDS)?));

@@ -128,26 +128,20 @@ fn format_of(text: &str) -> Result<Format, String> {
     })
 }
 
-/// Returns an error for a core of which there are no figures of rtmark's, that of the nearest name suggested.
-fn known_core(core: &str) -> Result<(), CliError> {
+/// Returns a warning for a core of which rtmark has no figures to show beside the rows, which keep the name all the same.
+fn unfamiliar_core(core: &str) -> Result<Option<String>, CliError> {
     let machines = machines::builtin()?;
-    let known: Vec<&str> = CoreKind::ALL
+    let known: BTreeSet<&str> = CoreKind::ALL
         .iter()
         .map(|core| core.name())
         .chain(machines.iter().filter_map(|file| file.machine.core.as_deref()))
         .collect();
-    if known.contains(&core) {
-        return Ok(());
-    }
-    let near = or_nearest(core, known.iter().copied());
-    let known: BTreeSet<_> = known.into_iter().collect();
-    let known: Vec<_> = known.into_iter().collect();
-    let message = format!("no core is called `{}`{near}", core.escape_debug());
-    let hint = format!(
-        "of these there are figures to show beside them: {}; leave --core out for another, and name it with --soc",
-        known.join(", ")
-    );
-    Err(CliError::new(Exit::Usage, message, hint))
+    Ok((!known.contains(core)).then(|| {
+        let near = or_nearest(core, known.iter().copied());
+        let known: Vec<_> = known.iter().copied().collect();
+        let (core, known) = (core.escape_debug(), known.join(", "));
+        format!("warning: --core: no figures for `{core}`{near} (there are those of {known})")
+    }))
 }
 
 /// A log and the rows that it contains.
@@ -210,6 +204,9 @@ impl Arguments {
         let bad = |answer: &&Answer| answer.series().is_some_and(|s| !s.flags.is_empty());
         let counted = pages().inspect(|page| flagged += page.iter().filter(bad).count());
         self.show.rows().show(counted, &catalogue)?;
+        if let Some(core) = self.core.as_ref().filter(|_| !verbosity.quiet) {
+            unfamiliar_core(core)?.into_iter().for_each(say);
+        }
         if !verbosity.quiet {
             let unreadable: u64 = sources.iter().map(|source| source.reading.unreadable()).sum();
             let rows = output::count(rows, "row");
@@ -231,9 +228,6 @@ impl Arguments {
             },
             None => None,
         };
-        if let Some(core) = &self.core {
-            known_core(core)?;
-        }
         let named = || self.soc.as_deref().map(|name| visible(name.as_bytes()));
         let given = GivenFacts {
             soc: known.as_ref().map(|soc| soc.name.clone()).or_else(named),

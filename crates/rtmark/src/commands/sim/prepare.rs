@@ -231,11 +231,15 @@ impl Arguments {
                      --vectors, or a function to call with --entry"
                         .to_owned()
                 }
-                (LoadError::NoVectors { .. }, _) => format!(
-                    "link it for the memories of {}; or give its vector table with --vectors, if a \
-                     bootloader starts it, or a function to call with --entry",
-                    soc.name
-                ),
+                (LoadError::NoVectors { .. }, _) => {
+                    let found = likely_vectors(soc, image).map(|it| format!(" {it:#010x}"));
+                    format!(
+                        "link it for the memories of {}; or give its vector table with --vectors{}, if a \
+                         bootloader starts it, or a function to call with --entry",
+                        soc.name,
+                        found.unwrap_or_default()
+                    )
+                }
                 _ => format!(
                     "link it for the memories of {}, or choose another soc with --soc",
                     soc.name
@@ -416,6 +420,33 @@ pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, CliErr
 
 pub fn memories(soc: &Soc) -> String {
     format!("the memories of {} are {}", soc.name, soc.memory_map())
+}
+
+/// Returns the first address at which an image has what may be a vector table, unless the core cannot have it there: a
+/// stack pointer, and four handlers that are its own functions or, but for the reset handler, left out.
+fn likely_vectors(soc: &Soc, image: &Image) -> Option<u32> {
+    // The least alignment of all cores.
+    const UNIT: u32 = 128;
+    let is_own = |handler: u32| {
+        let mut segments = image.segments().iter();
+        let begins = |address: u32| (handler & !1).wrapping_sub(address) as usize;
+        handler & 1 == 1 && segments.any(|it| begins(it.load_address) < it.bytes.len())
+    };
+    let is_table = |bytes: &[u8]| {
+        let words = bytes.as_chunks().0.iter().take(5).map(|word| u32::from_le_bytes(*word));
+        let words: Vec<u32> = words.collect();
+        let [sp, reset, handlers @ ..] = words.as_slice() else { return false };
+        is_stack(soc, *sp) && is_own(*reset) && handlers.iter().all(|it| *it == 0 || is_own(*it))
+    };
+    let has_vtor = soc.core != CoreKind::CortexM0;
+    image.segments().iter().filter(|_| has_vtor).find_map(|segment| {
+        let end = segment.load_address.saturating_add(segment.bytes.len() as u32);
+        let first = segment.load_address.checked_next_multiple_of(UNIT)?;
+        (first..end).step_by(UNIT as usize).find(|address| {
+            let at = (address - segment.load_address) as usize;
+            soc.refuse_vectors(*address).is_none() && is_table(&segment.bytes[at..])
+        })
+    })
 }
 
 /// Returns whether a stack may start at an address: within RAM, or at its end.
