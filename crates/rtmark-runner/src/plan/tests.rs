@@ -183,7 +183,10 @@ fn a_variant_that_no_kernel_has_is_rejected() {
     let refusals = [
         ("produkt", "no profile fits `produkt`; did you mean `product`?"),
         ("lean", "no profile fits `lean`; did you mean `product`?"),
-        ("product+trace=on", "no kernel with such settings fits `product+trace=on`"),
+        (
+            "product+trace=on",
+            "no kernel with such settings fits `product+trace=on`\nK has no setting trace to choose.",
+        ),
     ];
     for (variant, message) in refusals {
         assert_eq!(variants(variant).expect_err(message), message);

@@ -207,6 +207,9 @@ pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, CliError> {
     Ok(Found::new(&subject, &way, &part.findings))
 }
 
+/// Whether a search has begun. Before the first one there is nothing to keep, and Ctrl-C ends the process at once.
+static SEARCHES: AtomicBool = AtomicBool::new(false);
+
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let files = [&self.state, &self.snapshot, &self.picture];
@@ -223,6 +226,12 @@ impl Arguments {
         }
         let cancelled = AtomicBool::new(false);
         let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
+        // If this fails, Ctrl-C ends the process at once, as without a handler.
+        let _ = ctrlc::set_handler(|| {
+            if !SEARCHES.load(Ordering::Relaxed) || cancelled.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPT_CODE);
+            }
+        });
         let mut all = All::default();
         let mut refused = None;
         for subject in &subjects {
@@ -248,7 +257,7 @@ impl Arguments {
     fn search_one(
         &self,
         subject: &Subject,
-        cancelled: &'static AtomicBool,
+        cancelled: &AtomicBool,
         verbosity: Verbosity,
         all: &mut All,
     ) -> Result<(), CliError> {
@@ -353,7 +362,7 @@ impl Arguments {
         &self,
         subject: &Subject,
         path: &Path,
-        cancelled: &'static AtomicBool,
+        cancelled: &AtomicBool,
         verbosity: Verbosity,
     ) -> Result<Findings, CliError> {
         let mut begun = Findings::default();
@@ -386,13 +395,7 @@ impl Arguments {
         let began = (Instant::now(), begun.points);
         let written = Mutex::new(Instant::now());
         let control = Control { cancelled, share, budget: self.budget };
-        // Before the first search there is nothing to keep, and Ctrl-C ends the process at once. This fails if it was
-        // done before.
-        let _ = ctrlc::set_handler(|| {
-            if cancelled.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPT_CODE);
-            }
-        });
+        SEARCHES.store(true, Ordering::Relaxed);
         let findings = search(path, &control, begun, |findings| {
             bar.set_position(findings.points.min(total));
             if let Some(file) = &self.state
