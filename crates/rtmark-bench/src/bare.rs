@@ -20,6 +20,7 @@ const AN385: &str = include_str!("../../../socs/mps2-an385.toml");
 const AN386: &str = include_str!("../../../socs/mps2-an386.toml");
 const AN505: &str = include_str!("../../../socs/mps2-an505.toml");
 const HAZARD3: &str = include_str!("../../../socs/generic-hazard3.toml");
+const RP2350: &str = include_str!("../../../socs/rp2350.toml");
 const ZYNQMP: &str = include_str!("../../../socs/zynqmp-r5.toml");
 
 /// A core, with a machine that has it.
@@ -136,9 +137,12 @@ pub enum From {
     Cache,
 }
 
-/// The timing of an RP2350's flash: see its soc file.
-const SERIAL_FLASH: &str = "timing = { wait_states = 108, line_bytes = 8, cache_lines = 2048, cache_ways = 2, \
-    burst = { wait_states = 48, selected_cycles = 66, deselect_cycles = 9, page_bytes = 1024 } }";
+/// Returns the timing of an RP2350's flash, its first memory, as a line of a soc file.
+fn serial_flash() -> Option<String> {
+    let (_, timing) = RP2350.split_once("[memory.timing]\n")?;
+    let (timing, _) = timing.split_once("\n\n")?;
+    Some(format!("timing = {{ {} }}", timing.replace('\n', ", ")))
+}
 
 impl From {
     pub const PLAIN: [Self; 2] = [Self::Flash, Self::Ram];
@@ -224,7 +228,7 @@ impl Target {
 
     /// Returns the soc file with this core and with code in a kind of memory. Code is in the first
     /// memory.
-    fn soc_text(&self, from: From) -> String {
+    fn soc_text(&self, from: From) -> Result<String, Box<dyn Error>> {
         let is_m = self.core.starts_with("cortex-m");
         let line = |line: &str| match line.split_once(" = ") {
             Some(("core", _)) if is_m => format!("core = \"{}\"", self.core),
@@ -239,18 +243,21 @@ impl Target {
         let kind = match from {
             From::Flash => "kind = \"flash\"".to_owned(),
             From::Ram => "kind = \"ram\"".to_owned(),
-            From::Cache => format!("kind = \"flash\"\n{SERIAL_FLASH}"),
+            From::Cache => {
+                let timing = serial_flash().ok_or("rp2350.toml: no timing")?;
+                format!("kind = \"flash\"\n{timing}")
+            }
         };
         let kinds = ["kind = \"ram\"", "kind = \"flash\""];
-        match kinds.iter().filter_map(|kind| text.find(kind).map(|at| (at, kind))).min() {
+        Ok(match kinds.iter().filter_map(|kind| text.find(kind).map(|at| (at, kind))).min() {
             Some((at, before)) => [&text[..at], &kind, &text[at + before.len()..]].concat(),
             None => text,
-        }
+        })
     }
 
     /// Returns the soc with code in a kind of memory.
     pub fn soc(&self, from: From) -> Result<Soc, Box<dyn Error>> {
-        Ok(Soc::from_toml(&self.soc_text(from))?)
+        Ok(Soc::from_toml(&self.soc_text(from)?)?)
     }
 }
 
@@ -272,7 +279,7 @@ impl Program<'_> {
     /// Returns the fastest of several runs here, by this program or by another build of it.
     pub fn run(&self, program: &Path, from: From, rounds: usize) -> Result<Speed, Box<dyn Error>> {
         let soc = self.elf.with_extension(from.name());
-        std::fs::write(&soc, self.target.soc_text(from))?;
+        std::fs::write(&soc, self.target.soc_text(from)?)?;
         let mut best = Speed { mips: 0.0, instructions: 0, bytes: 0 };
         for _ in 0..rounds {
             let (run, instructions) = simulate(program, &self.elf, &soc)?;

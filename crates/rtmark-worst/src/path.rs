@@ -3,11 +3,14 @@
 //! A path knows nothing about interrupts except their numbers. Pieces depend on the question alone, so
 //! that every computer divides a search at the same places.
 
+mod error;
+
 use std::sync::OnceLock;
 
 use rtmark_sim::{Cycles, Hit, InternalError, Irq, Machine, Register, Stop, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
+pub use self::error::PathError;
 use crate::border::reach;
 use crate::fork::Unserved;
 
@@ -94,76 +97,6 @@ impl SearchedInterrupt {
     }
 }
 
-/// A machine that cannot be searched.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PathError {
-    /// The soc does not have the interrupt.
-    #[error("the soc has interrupts 0 to {last}, not {interrupt}")]
-    NoInterrupt {
-        /// The requested number.
-        interrupt: Irq,
-        /// The last one.
-        last: u16,
-    },
-    /// The interrupt's vector does not lead to a handler.
-    #[error(
-        "interrupt {interrupt} has no handler: its vector at {address:#010x} is {vector:#010x}"
-    )]
-    NoHandler {
-        /// The interrupt.
-        interrupt: Irq,
-        /// The address of its vector.
-        address: u32,
-        /// The contents of its vector.
-        vector: u32,
-    },
-    /// The priority has bits that the core does not implement, so that the interrupt would get another one.
-    #[error(
-        "interrupt {interrupt} cannot have priority {asked:#04x}: its register would hold {held:#04x}"
-    )]
-    UnheldPriority {
-        /// The interrupt.
-        interrupt: Irq,
-        /// The requested priority.
-        asked: u8,
-        /// The contents of the register after that has been written.
-        held: u8,
-    },
-    /// The program sets another priority for the interrupt than the question assumes.
-    #[error(
-        "interrupt {interrupt} was requested with priority {asked:#04x}, but the program sets {found:#04x}"
-    )]
-    Priority {
-        /// The interrupt.
-        interrupt: Irq,
-        /// The requested priority, as the register holds it.
-        asked: u8,
-        /// The register's contents when the first window begins.
-        found: u8,
-    },
-    /// A handler does not return, so that pairs have no greatest distance.
-    #[error(
-        "the handler of interrupt {interrupt} does not return within {cycles} cycles, which would be the \
-         greatest distance between the two"
-    )]
-    NoReturn {
-        /// The interrupt.
-        interrupt: Irq,
-        /// How long it was waited for.
-        cycles: u64,
-    },
-    /// The two interrupts cannot be distinguished.
-    #[error("interrupts {0} and {1} are equal or share a handler: they cannot be distinguished")]
-    Same(Irq, Irq),
-    /// There is no point to search.
-    #[error("no window to search: {0}")]
-    NoWindow(String),
-    /// The simulator made a mistake before the first window.
-    #[error("internal error: {0}")]
-    Internal(Box<InternalError>),
-}
-
 /// The run without the interrupt, ready to be searched.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -199,7 +132,7 @@ pub struct Piece {
 impl SearchedInterrupt {
     /// Watches an interrupt, whose vector is read from a machine that has advanced to the first window.
     fn find(start: &mut Machine, there: &Machine, interrupt: Irq) -> Result<Self, PathError> {
-        let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
+        let none = |vector| PathError::no_handler(interrupt, vector);
         let handler = there.handler_of(interrupt).map_err(none)?;
         let watch = there.handler_watch(interrupt).map_err(none)?;
         Ok(Self {
@@ -228,11 +161,9 @@ pub fn find_handlers(
     }
     for interrupt in interrupts {
         if !there.has_interrupt(interrupt) {
-            let last = there.soc().interrupts.saturating_sub(1);
-            return Err(PathError::NoInterrupt { interrupt, last });
+            return Err(PathError::no_interrupt(&there, interrupt));
         }
-        let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
-        there.handler_of(interrupt).map_err(none)?;
+        there.handler_of(interrupt).map_err(|vector| PathError::no_handler(interrupt, vector))?;
     }
     Ok(())
 }
@@ -251,8 +182,7 @@ impl Path {
         let asked: Vec<_> = asked.flatten().collect();
         for &(interrupt, priority) in &asked {
             if !start.arm_interrupt(interrupt, priority) {
-                let last = start.soc().interrupts.saturating_sub(1);
-                return Err(PathError::NoInterrupt { interrupt, last });
+                return Err(PathError::no_interrupt(&start, interrupt));
             }
             let held = start.interrupt_priority(interrupt);
             if held != priority {

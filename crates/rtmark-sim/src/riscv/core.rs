@@ -247,7 +247,7 @@ impl Core {
         let passed = self.memo.passage(number, demand, &mut CachedFetches::new(&mut self.system));
         self.system.cover(demand.pc);
         let result = passed?;
-        if !self.memo.lines(result.fetched).all().iter().all(|line| self.system.holds(*line)) {
+        if !self.system.holds_all(self.memo.lines(result.fetched)) {
             return None;
         }
         let end = self.cycle + u64::from(result.cycles);
@@ -274,9 +274,7 @@ impl Core {
         {
             self.graph.note(&current.whole, &current.prepared.demand, from, result);
         }
-        for line in self.memo.lines(result.fetched).all() {
-            self.system.used(*line);
-        }
+        self.system.used_all(self.memo.lines(result.fetched));
         self.cycle = end - 1;
         let counts = self.hart.csr.counts_retired();
         let passed = self.leave(&current, observer);

@@ -160,6 +160,18 @@ impl System {
         let _is_held = self.use_held(line);
     }
 
+    /// Returns whether caches hold all of these lines.
+    #[inline(always)]
+    pub fn holds_all(&self, lines: &FetchedLines) -> bool {
+        lines.all().iter().all(|line| self.holds(*line))
+    }
+
+    /// Records the uses of lines that caches hold.
+    #[inline(always)]
+    pub fn used_all(&mut self, lines: &FetchedLines) {
+        lines.all().iter().for_each(|line| self.used(*line));
+    }
+
     /// Uses a line if a cache holds it. Returns whether that is so.
     #[inline(always)]
     pub fn use_held(&mut self, line: CachedLine) -> bool {

@@ -81,9 +81,9 @@ impl BlockRun<'_> {
     /// Uses the lines of a list if caches hold them all. Returns whether that is so.
     fn use_lines(&mut self, fetched: u32) -> bool {
         let lines = self.memo.lines(fetched);
-        let are_held = lines.all().iter().all(|line| self.system.holds(*line));
+        let are_held = self.system.holds_all(lines);
         if are_held {
-            lines.all().iter().for_each(|line| self.system.used(*line));
+            self.system.used_all(lines);
         }
         are_held
     }
@@ -143,9 +143,7 @@ impl Graph {
             let way = (node.run)(hart, system, node);
             let Some(edge) = node.edges.get(way) else { return GraphExit::Node };
             if edge.fetched != NO_LINES {
-                for line in memo.lines(edge.fetched).all() {
-                    system.used(*line);
-                }
+                system.used_all(memo.lines(edge.fetched));
                 if let Some(open) = &mut open {
                     open.fetched = edge.fetched;
                 }

@@ -381,10 +381,8 @@ impl LineMemory {
             }
         } else if self.find_shared(line) {
             0
-        } else if self.has_bursts() {
-            self.transfer(line, now)
         } else {
-            self.fetch_waits
+            self.transfer(line, now)
         };
         self.buffered = line;
         self.waited += wait;

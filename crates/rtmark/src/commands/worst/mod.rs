@@ -209,6 +209,8 @@ pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, CliError> {
 
 /// Whether a search has begun. Before the first one there is nothing to keep, and Ctrl-C ends the process at once.
 static SEARCHES: AtomicBool = AtomicBool::new(false);
+/// Whether Ctrl-C has ended the search.
+static CANCELLED: AtomicBool = AtomicBool::new(false);
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
@@ -224,22 +226,20 @@ impl Arguments {
             let hint = "choose a single kernel, scenario and soc";
             return Err(CliError::new(Exit::Usage, message, hint));
         }
-        let cancelled = AtomicBool::new(false);
-        let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
         // If this fails, Ctrl-C ends the process at once, as without a handler.
         let _ = ctrlc::set_handler(|| {
-            if !SEARCHES.load(Ordering::Relaxed) || cancelled.swap(true, Ordering::Relaxed) {
+            if !SEARCHES.load(Ordering::Relaxed) || CANCELLED.swap(true, Ordering::Relaxed) {
                 std::process::exit(INTERRUPT_CODE);
             }
         });
         let mut all = All::default();
         let mut refused = None;
         for subject in &subjects {
-            if cancelled.load(Ordering::Relaxed) {
+            if CANCELLED.load(Ordering::Relaxed) {
                 all.is_cut = true;
                 break;
             }
-            match self.search_one(subject, cancelled, verbosity, &mut all) {
+            match self.search_one(subject, verbosity, &mut all) {
                 Ok(()) => {}
                 // The findings of the other searches must not be lost.
                 Err(error) if subjects.len() > 1 => {
@@ -257,7 +257,6 @@ impl Arguments {
     fn search_one(
         &self,
         subject: &Subject,
-        cancelled: &AtomicBool,
         verbosity: Verbosity,
         all: &mut All,
     ) -> Result<(), CliError> {
@@ -278,7 +277,7 @@ impl Arguments {
         for note in notes.into_iter().flatten().filter(|_| !verbosity.quiet) {
             say(note);
         }
-        let findings = self.search(subject, &path, cancelled, verbosity)?;
+        let findings = self.search(subject, &path, verbosity)?;
         let share = self.partition.unwrap_or(Share::WHOLE);
         let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
         let is_cut = findings.pieces.len() < mine;
@@ -362,7 +361,6 @@ impl Arguments {
         &self,
         subject: &Subject,
         path: &Path,
-        cancelled: &AtomicBool,
         verbosity: Verbosity,
     ) -> Result<Findings, CliError> {
         let mut begun = Findings::default();
@@ -394,7 +392,7 @@ impl Arguments {
         bar.set_position(begun.points);
         let began = (Instant::now(), begun.points);
         let written = Mutex::new(Instant::now());
-        let control = Control { cancelled, share, budget: self.budget };
+        let control = Control { cancelled: &CANCELLED, share, budget: self.budget };
         SEARCHES.store(true, Ordering::Relaxed);
         let findings = search(path, &control, begun, |findings| {
             bar.set_position(findings.points.min(total));
