@@ -9,6 +9,10 @@
 /// ```
 pub fn visible(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    // Nearly every text is plain.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return text.into_owned();
+    }
     let mut shown = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {

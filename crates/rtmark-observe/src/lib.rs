@@ -10,6 +10,7 @@
 //! - [`landmarks`] are the only places at which a run needs to be examined for that: the rest of it
 //!   executes at full speed;
 //! - [`Profile`] sums up where the cycles went, by function and call stack;
+//! - [`SpanRecorder`] and [`Pairing`] pair the begins and ends of spans into samples;
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] shows where those of two spans
 //!   differ;
 //! - [`HeldBackRecorder`] lists the intervals in which an interrupt would have been held back;
@@ -56,6 +57,7 @@ mod lines;
 mod live;
 mod main_stack;
 mod members;
+mod pair;
 mod place;
 mod profile;
 mod role;
@@ -76,6 +78,7 @@ pub use landmarks::landmarks;
 pub use lines::Lines;
 pub use main_stack::{stack_overflow, watch_main_stack};
 pub use members::{Member, member_of, offset_of};
+pub use pair::{Edge, Moment, Pairing, SpanRecorder};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_model::{Samples, ScenarioId, Span, Unpaired};
-
-use crate::pair::{Edge, Moment, Pairing};
+use rtmark_observe::{Edge, Moment, Pairing};
 
 /// The output of a firmware with clocked probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

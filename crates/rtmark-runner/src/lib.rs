@@ -6,7 +6,7 @@
 //! answer and stops no other.
 //!
 //! Begin with `plan` and [`Suite::run`]. From there one scenario goes to `measure` on the simulator,
-//! `emulate` on QEMU, or [`boards`] on a board. `pair` turns probe hits into samples, and [`clocked`]
+//! `emulate` on QEMU, or [`boards`] on a board. Of probe hits `rtmark-observe` makes samples, and [`clocked`]
 //! does so with printed logs.
 //!
 //! A [`ForeignImage`] image, built by somebody else, becomes a kernel's column as well: its calls and its
@@ -35,10 +35,10 @@ mod judge;
 pub mod machines;
 mod measure;
 mod observer;
-mod pair;
 mod placed;
 mod plan;
 mod platform;
+mod probe_watch;
 pub mod recording;
 mod run;
 mod run_limit;
@@ -58,10 +58,10 @@ pub use judge::Clocked;
 pub use machines::MachineFile;
 pub use measure::{Measured, Probed, measure};
 pub use observer::{Event, Origin, SuiteObserver};
-pub use pair::Edge;
 pub use placed::Placements;
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
+pub use probe_watch::probe_watch;
 pub use run::{Ending, SLICE, Session};
 pub use run_limit::RunLimit;
 pub use same::{Build, CodeChange, CodeDifference};

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Counted, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts,
-    LONE_ENDS_FACT, SELECTED_CLOCK_FACT, Samples, Scenario, ScenarioId, Unpaired, visible,
+    Basis, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts, LONE_ENDS_FACT,
+    SELECTED_CLOCK_FACT, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
-use rtmark_observe::ignored_clock;
-use rtmark_sim::{Bound, Elapsed, Hit, Image, Machine, MaskedInterval, Soc, Watch};
+use rtmark_observe::{Edge, SpanRecorder, ignored_clock};
+use rtmark_sim::{Image, Machine, MaskedInterval, Soc, Watch};
 use rtmark_units::Cycles;
 
 use crate::internal_error;
-use crate::pair::{Edge, Moment, Pairing};
+use crate::probe_watch::probe_watch;
 use crate::run::{Ending, Session};
 
 /// How much console output is kept, in bytes: a runaway program prints for ever.
@@ -79,111 +79,33 @@ pub(crate) enum Verdict {
     Declined(String),
 }
 
-/// The constants of a running scenario, and what the run has yielded so far.
-struct ScenarioWatch<'a> {
+/// Makes a machine watch a scenario's probes; returns `None` if the image lacks a begin or an end probe.
+fn watch_probes<'a>(
+    machine: &mut Machine,
+    records: &[Record],
     scenario: &'a Scenario,
-    basis: Basis,
-    /// What each watch marks, by its number.
-    edges: Vec<Option<Edge>>,
-    pairing: Pairing,
-    /// The begin and end of each sample, if requested.
-    spans: Option<Vec<(Cycles, Cycles)>>,
-    console: Vec<u8>,
-    bound: Bound,
-    /// The counters when the open span began.
-    began: Option<Elapsed>,
-    /// What was wrong with the first sample that no core could achieve.
-    impossible: Option<String>,
-}
-
-impl<'a> ScenarioWatch<'a> {
-    /// Makes a machine watch a scenario's probes; returns `None` if the image lacks a begin or an end
-    /// probe.
-    fn begin(
-        machine: &mut Machine,
-        records: &[Record],
-        scenario: &'a Scenario,
-        options: MeasureOptions,
-    ) -> Option<Self> {
-        let mut edges = Vec::new();
-        let mut at_reset = false;
-        for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
-            at_reset |= matches!(record.kind, Kind::BeginAtReset);
-            let Some((watch, edge)) = Edge::watched(record.kind) else { continue };
-            // If a tick begins the span, the watch says which exception that is.
-            if let (Watch::Pend(exception), Expected::Exactly(1..)) = (watch, scenario.span.ticks) {
-                machine.count_ticks_of(exception);
-            }
-            let watch = machine.watch(watch);
-            if edge == Edge::Begin && options.caches == Caches::Emptied {
-                machine.empty_caches_at(watch);
-            }
-            let number = watch.0 as usize;
-            edges.resize(edges.len().max(number + 1), None);
-            edges[number] = Some(edge);
-        }
-        let has = |edge| edges.contains(&Some(edge));
-        let both = (at_reset || has(Edge::Begin)) && has(Edge::End);
-        let mut pairing = Pairing::default();
-        if at_reset {
-            pairing.hit(&scenario.span, Edge::Begin, Moment::RESET);
-        }
-        both.then(|| Self {
-            scenario,
-            basis: options.basis,
-            edges,
-            pairing,
-            spans: (options.recording == Recording::Spans).then(Vec::new),
-            console: Vec::new(),
-            bound: Bound::of(machine.soc()),
-            began: at_reset.then(|| Elapsed::from(&*machine)),
-            impossible: None,
-        })
+    options: MeasureOptions,
+) -> Option<SpanRecorder<'a>> {
+    let mut recorder = SpanRecorder::new(machine, &scenario.span, options.basis);
+    if options.recording == Recording::Spans {
+        recorder.record_intervals();
     }
-
-    /// Compares a span with the theoretical maximum.
-    fn check(&mut self, edge: Edge, hit: &Hit) {
-        let now = Elapsed::from(hit);
-        let began = self.began.take();
-        match (edge, began) {
-            (Edge::Begin, _) => self.began = Some(now),
-            (Edge::End, Some(began)) if self.impossible.is_none() => {
-                let excess = self.bound.violation(&now.since(began));
-                self.impossible = excess.map(|excess| {
-                    format!("in the span that ends in cycle {} {excess}", hit.cycle.0)
-                });
-            }
-            (Edge::End, _) => {}
+    for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
+        if matches!(record.kind, Kind::BeginAtReset) {
+            recorder.begin_at_reset(machine);
         }
-    }
-
-    fn look(&mut self, machine: &mut Machine) {
-        for hit in machine.drain_hits() {
-            let Some(&Some(edge)) = self.edges.get(hit.watch.0 as usize) else { continue };
-            let count = match self.basis {
-                Basis::Instructions => hit.instructions.0,
-                Basis::Cycles | Basis::Ns => match self.scenario.span.counted {
-                    Counted::All => hit.cycle.0,
-                    Counted::Awake => hit.cycle.0.saturating_sub(hit.overhead.asleep.0),
-                },
-            };
-            let opened = self.began.map(|began| began.cycles);
-            self.check(edge, &hit);
-            let at = Moment {
-                count,
-                instructions: hit.instructions.0,
-                ticks: hit.ticks,
-                interrupts: hit.interrupts,
-            };
-            let began = self.pairing.hit(&self.scenario.span, edge, at);
-            if let (Some(_), Some(opened), Some(spans)) = (began, opened, &mut self.spans) {
-                spans.push((opened, hit.cycle));
-            }
+        let Some((watch, edge)) = probe_watch(record.kind) else { continue };
+        // If a tick begins the span, the watch says which exception that is.
+        if let (Watch::Pend(exception), Expected::Exactly(1..)) = (watch, scenario.span.ticks) {
+            machine.count_ticks_of(exception);
         }
-        let printed = machine.take_console();
-        let room = CONSOLE_KEPT.saturating_sub(self.console.len());
-        self.console.extend(printed.iter().take(room));
+        let watch = machine.watch(watch);
+        if edge == Edge::Begin && options.caches == Caches::Emptied {
+            machine.empty_caches_at(watch);
+        }
+        recorder.mark(watch, edge);
     }
+    recorder.is_complete().then_some(recorder)
 }
 
 /// Boots an image with one scenario selected and collects its samples, counted in cycles or
@@ -299,12 +221,15 @@ pub(crate) fn measure_with(
     })?;
     select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
         .map_err(|error| build(error.to_string()))?;
-    let mut watch = ScenarioWatch::begin(&mut session.machine, &probed.records, scenario, options)
+    let mut recorder = watch_probes(&mut session.machine, &probed.records, scenario, options)
         .ok_or_else(|| build(format!("scenario {id} lacks a begin or an end probe")))?;
     session.machine.watch_masks();
     let after_reset = session.machine.selected_clock();
+    let mut console = Vec::new();
     let ending = session.run(budget, |machine| {
-        watch.look(machine);
+        recorder.record(machine);
+        let room = CONSOLE_KEPT.saturating_sub(console.len());
+        console.extend(machine.take_console().iter().take(room));
         advanced(machine.cycles());
     });
 
@@ -312,17 +237,14 @@ pub(crate) fn measure_with(
         Ending::Internal(error) => internal_error::describe(error, &probed.image, &probed.elf),
         other => session.describe(other),
     };
-    let impossible = watch.impossible.take().or_else(|| {
-        let taken = Elapsed::from(&session.machine);
-        watch.bound.violation(&taken).map(|excess| format!("in the whole run {excess}"))
-    });
+    let impossible = recorder.impossible(&session.machine);
+    let (pairing, spans) = recorder.finish();
     let counts_others = options.basis != Basis::Instructions;
-    let executed = counts_others.then(|| InstructionCounts(watch.pairing.executed().clone()));
-    let (hits, (samples, mut unpaired)) = (watch.pairing.hits(), watch.pairing.finish());
+    let executed = counts_others.then(|| InstructionCounts(pairing.executed().clone()));
+    let (hits, (samples, mut unpaired)) = (pairing.hits(), pairing.finish());
     if !scenario.restarts.exceeded_by(unpaired.restarted) {
         unpaired.restarted = 0;
     }
-    let (console, spans) = (watch.console, watch.spans);
     let progress = progress(hits, samples.len());
     if let Some(overflow) = session.stack_overflow() {
         // What came of it, such as a fault, says less.

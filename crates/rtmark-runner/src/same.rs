@@ -6,11 +6,12 @@ use rtmark_firmware::code::{Code, CodeError, Differences};
 use rtmark_firmware::probes::Kind;
 use rtmark_firmware::select;
 use rtmark_model::Scenario;
+use rtmark_observe::Edge;
 use rtmark_sim::{Soc, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::measure::Probed;
-use crate::pair::Edge;
+use crate::probe_watch::probe_watch;
 use crate::run::{Ending, Session};
 
 /// The number of cycles between looks: a changed loop causes a hit for each of its instructions.
@@ -107,7 +108,7 @@ fn executed(
     for record in probed.records.iter().filter(|record| record.scenario == *scenario.in_firmware())
     {
         inside |= matches!(record.kind, Kind::BeginAtReset);
-        let Some((watch, edge)) = Edge::watched(record.kind) else { continue };
+        let Some((watch, edge)) = probe_watch(record.kind) else { continue };
         edges.insert(machine.watch(watch), edge);
     }
     let mut watched: BTreeMap<WatchId, &String> = BTreeMap::new();
@@ -120,7 +121,7 @@ fn executed(
     loop {
         let until = session.machine.cycles().saturating_add(POLL_INTERVAL).min(budget);
         let ending = session.run(until, |machine| {
-            for hit in machine.drain_hits() {
+            for hit in machine.hits() {
                 match (edges.get(&hit.watch), watched.get(&hit.watch)) {
                     (Some(edge), _) => inside = *edge == Edge::Begin,
                     (None, Some(function)) if inside => {
@@ -129,6 +130,7 @@ fn executed(
                     _ => {}
                 }
             }
+            machine.clear_hits();
             machine.take_console();
         });
         let all = found.len() == functions.len();

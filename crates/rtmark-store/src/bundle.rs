@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::marks::check_name;
-use crate::{Kind, RunInfo, RunWriter, Store, StoreError};
+use crate::{Kind, RunInfo, RunWriter, Store, StoreError, read_answer};
 
 /// The newest version of the bundle format.
 pub const FORM: u32 = 1;
@@ -387,7 +387,7 @@ impl Unfinished<'_> {
         let Some((row, body)) = read().map_err(|error| store.database(error))? else {
             return Ok(None);
         };
-        let answer: Answer = serde_json::from_str(&body)?;
+        let answer = read_answer(&body)?;
         Ok(Some((row, answer.key().clone())))
     }
 

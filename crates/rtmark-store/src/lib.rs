@@ -107,6 +107,15 @@ pub struct RunInfo {
     row: i64,
 }
 
+/// Reads an answer from the text that [`RunWriter::record`] has written. A series, as most answers are, is read
+/// as what it is: into a tagged enum, serde would first read it as a value of any form.
+fn read_answer(body: &str) -> serde_json::Result<Answer> {
+    if body.starts_with(r#"{"answer":"measured","#) {
+        return serde_json::from_str(body).map(Answer::Measured);
+    }
+    serde_json::from_str(body)
+}
+
 /// A file of runs.
 #[derive(Debug)]
 pub struct Store {
@@ -405,7 +414,7 @@ impl Store {
             page.collect()
         };
         let page = read().map_err(|error| self.database(error))?;
-        page.into_iter().map(|(row, body)| Ok((row, serde_json::from_str(&body)?))).collect()
+        page.into_iter().map(|(row, body)| Ok((row, read_answer(&body)?))).collect()
     }
 
     /// Returns the answers about one scenario of one kernel on one soc, each with the id of its run,
@@ -475,7 +484,7 @@ impl Store {
         let mut rows = statement.query(values).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             let text = |at| row.get_ref(at).and_then(|text| Ok(text.as_str()?));
-            let answer = serde_json::from_str(text(0).map_err(failed)?).map_err(StoreError::from);
+            let answer = read_answer(text(0).map_err(failed)?).map_err(StoreError::from);
             show(answer?, text(1).map_err(failed)?)?;
         }
         Ok(())
@@ -536,7 +545,7 @@ impl Store {
             )
             .optional()
             .map_err(|error| self.database(error))?;
-        Ok(body.map(|body| serde_json::from_str(&body)).transpose()?)
+        Ok(body.map(|body: String| read_answer(&body)).transpose()?)
     }
 }
 

@@ -32,7 +32,7 @@ pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) 
     loop {
         let until = machine.cycles().0.saturating_add(SLICE).min(budget.0);
         let stop = machine.run(Cycles(until));
-        for hit in machine.drain_hits() {
+        for hit in machine.hits() {
             if ends.contains(&hit.watch)
                 && let Some(from) = open.take()
                 && hit.cycle.0 > from
@@ -43,6 +43,7 @@ pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) 
                 open = Some(hit.cycle.0);
             }
         }
+        machine.clear_hits();
         console.extend(machine.take_console());
         if stop != Stop::Limit || machine.cycles() >= budget {
             return Spans { windows, stop, cycles: machine.cycles().0, console, machine };

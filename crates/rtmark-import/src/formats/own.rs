@@ -5,6 +5,7 @@ mod json;
 
 use std::collections::HashMap;
 
+use csv_core::ReadRecordResult;
 use rtmark_model::{
     Basis, Counted, Disturbance, Expected, FlagKind, Overhead, Percentile, Samples, ScenarioId,
     Span,
@@ -236,6 +237,7 @@ impl Fields {
 /// A reader of the CSV format: a header line, then one line for each row or sample.
 #[derive(Debug, Default)]
 pub struct Csv {
+    splitter: Splitter,
     header: Option<Vec<&'static str>>,
     /// The number of cells in rows that are skipped because their header is not valid.
     skipped_columns: Option<usize>,
@@ -261,10 +263,51 @@ struct Series {
     rounded: u64,
 }
 
-fn cells(text: &str) -> Option<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
-    let record = reader.records().next()?.ok()?;
-    Some(record.iter().map(str::to_owned).collect())
+/// Splits lines into cells. A parser is kept from line to line: to make one takes longer than to read a line.
+#[derive(Debug)]
+struct Splitter {
+    parser: csv_core::Reader,
+    /// The last line's cells, one after the other without separators and quotes, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Default for Splitter {
+    fn default() -> Self {
+        // The default of a parser is one without rules.
+        Self { parser: csv_core::Reader::new(), text: Vec::new(), ends: Vec::new() }
+    }
+}
+
+impl Splitter {
+    /// Returns the cells of a line, none if it is empty.
+    fn cells(&mut self, line: &str) -> Vec<String> {
+        self.parser.reset();
+        // Room for more than a line has, so that neither is ever full.
+        self.text.resize(self.text.len().max(line.len() + 1), 0);
+        self.ends.resize(self.ends.len().max(line.len() + 2), 0);
+        let (mut input, mut written, mut ended) = (line.as_bytes(), 0, 0);
+        loop {
+            let (text, ends) = (&mut self.text[written..], &mut self.ends[ended..]);
+            let (result, read, more, cells) = self.parser.read_record(input, text, ends);
+            (input, written, ended) = (&input[read..], written + more, ended + cells);
+            match result {
+                // The line has no end in it, so the parser is told next that nothing follows.
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
+                    return Vec::new();
+                }
+                ReadRecordResult::Record | ReadRecordResult::End => break,
+            }
+        }
+        let mut begin = 0;
+        let cell = |end: &usize| {
+            let cell = String::from_utf8_lossy(&self.text[begin..*end]).into_owned();
+            begin = *end;
+            cell
+        };
+        self.ends[..ended].iter().map(cell).collect()
+    }
 }
 
 /// The kinds of first line of such a file.
@@ -275,13 +318,13 @@ enum Header {
     None,
 }
 
-fn header(text: &str) -> Header {
+fn header(text: &str, splitter: &mut Splitter) -> Header {
     let text = text.to_lowercase();
     if !text.contains("scenario") || !text.contains("unit") {
         return Header::None;
     }
-    let names = |text: &str| -> Vec<String> {
-        let cells = cells(text).unwrap_or_default();
+    let mut names = |text: &str| -> Vec<String> {
+        let cells = splitter.cells(text);
         cells.iter().map(|name| name.trim().to_owned()).collect()
     };
     let is_header = |names: &[String]| {
@@ -317,7 +360,7 @@ fn header(text: &str) -> Header {
 impl Reader for Csv {
     fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.raw.as_str();
-        match header(text) {
+        match header(text, &mut self.splitter) {
             Header::Known(columns) => {
                 self.end(log);
                 // Information from other logs in the same file does not apply to these rows.
@@ -327,7 +370,7 @@ impl Reader for Csv {
             }
             Header::Refused(problem) => {
                 self.end(log);
-                (self.header, self.skipped_columns) = (None, cells(text).map(|cells| cells.len()));
+                (self.header, self.skipped_columns) = (None, Some(self.splitter.cells(text).len()));
                 let what =
                     format!("a header of rtmark's CSV, whose rows are not read because {problem}");
                 log.report_dropped(line, &what);
@@ -337,7 +380,7 @@ impl Reader for Csv {
         }
         if let Some(skipped_columns) = self.skipped_columns
             && text.contains(',')
-            && cells(text).is_some_and(|cells| cells.len() == skipped_columns)
+            && self.splitter.cells(text).len() == skipped_columns
         {
             // One warning covers all of them.
             log.unreadable += 1;
@@ -347,7 +390,7 @@ impl Reader for Csv {
         if text.is_empty() || text.starts_with('#') || !text.contains(',') {
             return LineMatch::NotMine;
         }
-        let cells = cells(text).unwrap_or_default();
+        let cells = self.splitter.cells(text);
         if cells.len() != columns.len() {
             let problem =
                 format!("has {} fields where the first line has {}", cells.len(), columns.len());
@@ -456,5 +499,24 @@ impl Series {
         let resolution = stated.unwrap_or_else(|| 10_f64.powi(last_place));
         row.figures = Figures::Samples(samples, resolution.clamp(1.0, 1e18) as u64);
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Splitter;
+
+    #[test]
+    fn each_line_is_split_on_its_own() {
+        let mut splitter = Splitter::default();
+        // A quote that is never closed does not reach the line after it.
+        assert_eq!(splitter.cells(r#"1,"open, 2"#), ["1", "open, 2"]);
+        assert_eq!(splitter.cells("a"), ["a"]);
+        assert!(splitter.cells("").is_empty());
+        assert_eq!(
+            splitter.cells(r#""say ""so"", or not",,é,"#),
+            [r#"say "so", or not"#, "", "é", ""]
+        );
+        assert_eq!(splitter.cells(",,,,,,,,"), [""; 9]);
     }
 }

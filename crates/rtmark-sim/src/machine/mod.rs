@@ -232,7 +232,7 @@ impl Machine {
         on!(&mut self.core, core => core.state.watches_mut().tick = Some(exception));
     }
 
-    /// Returns the hits since the last call of [`Machine::take_hits`], in order.
+    /// Returns the hits since the last call of [`Machine::take_hits`] or [`Machine::clear_hits`], in order.
     pub fn hits(&self) -> &[Hit] {
         on!(&self.core, core => core.state.hits())
     }
@@ -242,10 +242,9 @@ impl Machine {
         on!(&mut self.core, core => core.state.take_hits())
     }
 
-    /// Takes the hits since the last call as [`Machine::take_hits`] does, but keeps the memory that they were
-    /// recorded in for those that follow.
-    pub fn drain_hits(&mut self) -> impl Iterator<Item = Hit> {
-        on!(&mut self.core, core => core.state.drain_hits())
+    /// Forgets the hits so far, but keeps the memory that they were recorded in for those that follow.
+    pub fn clear_hits(&mut self) {
+        on!(&mut self.core, core => core.state.clear_hits());
     }
 
     /// Takes what the program has printed since the last call.

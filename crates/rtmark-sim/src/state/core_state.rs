@@ -112,8 +112,8 @@ pub trait CoreState {
         std::mem::take(&mut self.watches_mut().hits)
     }
 
-    fn drain_hits(&mut self) -> std::vec::Drain<'_, Hit> {
-        self.watches_mut().hits.drain(..)
+    fn clear_hits(&mut self) {
+        self.watches_mut().hits.clear();
     }
 
     fn take_console(&mut self) -> Vec<u8> {

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_observe::{ExceptionNames, Lines, RunClock};
-use rtmark_runner::{Edge, Ending, RunLimit, Session};
+use rtmark_observe::{Edge, ExceptionNames, Lines, RunClock};
+use rtmark_runner::{Ending, RunLimit, Session, probe_watch};
 use rtmark_sim::{Cycles, Irq, Machine, Watch, WatchId};
 use rtmark_trace::{Mark, Recorder, Slice, SpanEdge, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
@@ -211,7 +211,7 @@ fn watch_spans<'a>(
     machine: &mut Machine,
 ) -> Vec<(WatchId, &'a Record, Edge)> {
     let ours = records.iter().filter(|record| subject.holds(record));
-    let edge = |record: &'a Record| Some((record, Edge::watched(record.kind)?));
+    let edge = |record: &'a Record| Some((record, probe_watch(record.kind)?));
     let mut edges: Vec<_> = ours.filter_map(edge).collect();
     edges.sort_by_key(|(_, (_, edge))| *edge == Edge::Begin);
     let watch = |(record, (watch, edge))| (machine.watch(watch), record, edge);

@@ -3,9 +3,9 @@
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
-use rtmark_observe::watch_main_stack;
+use rtmark_observe::{Edge, watch_main_stack};
 use rtmark_runner::socs::SocFile;
-use rtmark_runner::{Edge, Platform, Session};
+use rtmark_runner::{Platform, Session, probe_watch};
 use rtmark_sim::{Blocker, Image, InternalError, Irq, Machine, Register, Stop, Watch};
 use rtmark_units::Cycles;
 use rtmark_worst::{
@@ -196,7 +196,7 @@ impl Subject {
                 end_addresses.push(address);
             }
             // Nothing can be injected before the first instruction, where a reset begins a span.
-            match Edge::watched(record.kind) {
+            match probe_watch(record.kind) {
                 Some((watch, Edge::Begin)) => begins.push(watch),
                 Some((watch, Edge::End)) => ends.push(watch),
                 None => {}

@@ -1,31 +1,16 @@
-//! Pairs probe hits into samples.
+//! Pairs the begins and ends of spans into samples.
 
-use rtmark_firmware::probes::Kind;
-use rtmark_model::{Samples, Span, Unpaired};
-use rtmark_sim::Watch;
+use rtmark_model::{Basis, Counted, Samples, Span, Unpaired};
+use rtmark_sim::{Bound, Elapsed, Hit, Machine, WatchId};
+use rtmark_units::Cycles;
 
-/// The end of a span that a probe marks.
+/// The end of a span that a watch or a probe marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// A span begins.
     Begin,
     /// A span ends.
     End,
-}
-
-impl Edge {
-    /// Returns what a machine watches for a probe, and which end of a span it marks; `None` for a
-    /// record that is not a probe, and for the reset, at which a span begins without a watch.
-    pub const fn watched(kind: Kind) -> Option<(Watch, Self)> {
-        Some(match kind {
-            Kind::Begin(address) => (Watch::Execute(address), Self::Begin),
-            Kind::BeginAtPend(exception) => (Watch::Pend(exception), Self::Begin),
-            Kind::End(address) => (Watch::Execute(address), Self::End),
-            Kind::EndAtReturn(exception) => (Watch::Return(exception), Self::End),
-            Kind::EndAtSleep => (Watch::Sleep, Self::End),
-            Kind::Scenario(_) | Kind::BeginAtReset => return None,
-        })
-    }
 }
 
 /// The counters at the time of a probe hit.
@@ -110,6 +95,123 @@ impl Pairing {
     pub fn finish(mut self) -> (Samples, Unpaired) {
         self.unpaired.open = u64::from(self.open.is_some());
         (self.samples, self.unpaired)
+    }
+}
+
+/// Pairs the hits of a machine's watches into the samples of a span, and compares each with the theoretical
+/// maximum.
+#[derive(Debug)]
+pub struct SpanRecorder<'a> {
+    span: &'a Span,
+    basis: Basis,
+    /// What each watch marks, by its number.
+    edges: Vec<Option<Edge>>,
+    pairing: Pairing,
+    /// The begin and end of each sample, if requested.
+    intervals: Option<Vec<(Cycles, Cycles)>>,
+    bound: Bound,
+    /// The counters when the open span began.
+    began: Option<Elapsed>,
+    /// What was wrong with the first sample that no core could achieve.
+    impossible: Option<String>,
+}
+
+impl<'a> SpanRecorder<'a> {
+    /// Creates a recorder of spans on this machine, counted in `basis`.
+    pub fn new(machine: &Machine, span: &'a Span, basis: Basis) -> Self {
+        Self {
+            span,
+            basis,
+            edges: Vec::new(),
+            pairing: Pairing::default(),
+            intervals: None,
+            bound: Bound::of(machine.soc()),
+            began: None,
+            impossible: None,
+        }
+    }
+
+    /// Has the begin and the end of each sample recorded, too.
+    pub fn record_intervals(&mut self) {
+        self.intervals = Some(Vec::new());
+    }
+
+    /// Takes the hits of a watch as begins or ends of spans.
+    pub fn mark(&mut self, watch: WatchId, edge: Edge) {
+        let number = watch.0 as usize;
+        self.edges.resize(self.edges.len().max(number + 1), None);
+        self.edges[number] = Some(edge);
+    }
+
+    /// Begins a span at the reset, before the machine has run.
+    pub fn begin_at_reset(&mut self, machine: &Machine) {
+        self.pairing.hit(self.span, Edge::Begin, Moment::RESET);
+        self.began = Some(Elapsed::from(machine));
+    }
+
+    /// Tells whether something marks both begins and ends.
+    pub fn is_complete(&self) -> bool {
+        let has = |edge| self.edges.contains(&Some(edge));
+        (self.began.is_some() || has(Edge::Begin)) && has(Edge::End)
+    }
+
+    /// Pairs a machine's hits so far, and clears them.
+    pub fn record(&mut self, machine: &mut Machine) {
+        for hit in machine.hits() {
+            let Some(&Some(edge)) = self.edges.get(hit.watch.0 as usize) else { continue };
+            let opened = self.began.map(|began| began.cycles);
+            self.check(edge, hit);
+            let at = Moment {
+                count: self.count(hit),
+                instructions: hit.instructions.0,
+                ticks: hit.ticks,
+                interrupts: hit.interrupts,
+            };
+            let began = self.pairing.hit(self.span, edge, at);
+            if let (Some(_), Some(opened), Some(intervals)) = (began, opened, &mut self.intervals) {
+                intervals.push((opened, hit.cycle));
+            }
+        }
+        machine.clear_hits();
+    }
+
+    fn count(&self, hit: &Hit) -> u64 {
+        match (self.basis, self.span.counted) {
+            (Basis::Instructions, _) => hit.instructions.0,
+            (Basis::Cycles | Basis::Ns, Counted::All) => hit.cycle.0,
+            (Basis::Cycles | Basis::Ns, Counted::Awake) => {
+                hit.cycle.0.saturating_sub(hit.overhead.asleep.0)
+            }
+        }
+    }
+
+    /// Compares a span with the theoretical maximum.
+    fn check(&mut self, edge: Edge, hit: &Hit) {
+        let now = Elapsed::from(hit);
+        let began = self.began.take();
+        match (edge, began) {
+            (Edge::Begin, _) => self.began = Some(now),
+            (Edge::End, Some(began)) if self.impossible.is_none() => {
+                let excess = self.bound.violation(&now.since(began));
+                self.impossible = excess.map(|excess| {
+                    format!("in the span that ends in cycle {} {excess}", hit.cycle.0)
+                });
+            }
+            (Edge::End, _) => {}
+        }
+    }
+
+    /// Returns what was wrong with the first sample, or else with the whole run, that no core could achieve.
+    pub fn impossible(&self, machine: &Machine) -> Option<String> {
+        self.impossible.clone().or_else(|| {
+            let excess = self.bound.violation(&Elapsed::from(machine))?;
+            Some(format!("in the whole run {excess}"))
+        })
+    }
+
+    /// Returns the pairs, and the begin and end of each if they were requested.
+    pub fn finish(self) -> (Pairing, Option<Vec<(Cycles, Cycles)>>) {
+        (self.pairing, self.intervals)
     }
 }
 
