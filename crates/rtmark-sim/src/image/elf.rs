@@ -316,6 +316,7 @@ impl Image {
                 self.symbols.by_address.insert(address, Symbol { name, size, is_function });
             }
         }
+        self.symbols.forget_labels();
         Ok(())
     }
 }
@@ -340,9 +341,9 @@ mod tests {
         file
     }
 
-    /// An executable with three sections at address 0: of code, of strings that are not loaded, and of symbols; each of the
-    /// first two has a symbol.
-    fn with_symbols() -> Vec<u8> {
+    /// An executable with three sections at address 0: of code, of strings that are not loaded, and of symbols, which are
+    /// these; name 1 is `code`, name 6 is `text`.
+    fn with_symbols(symbols: &[[u32; 4]]) -> Vec<u8> {
         let mut file = greedy(0, 52);
         let names = b"\0code\0text\0.symtab\0";
         let place = |file: &mut Vec<u8>, bytes: &[u8]| {
@@ -353,9 +354,7 @@ mod tests {
         let words =
             |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
         let names = place(&mut file, names);
-        // STT_FUNC in the first section, STT_OBJECT in the second.
-        let symbols = words(&[0, 0, 0, 0, 1, 1, 4, 1 << 16 | 2, 6, 3, 1, 2 << 16 | 1]);
-        let symbols = place(&mut file, &symbols);
+        let symbols = place(&mut file, &words(&[&[[0; 4]], symbols].concat().concat()));
         let bits = place(&mut file, &[0; 8]);
         let sections = file.len() as u32;
         // Name, type, flags, address, offset, size, link, info, alignment, size of an entry.
@@ -379,9 +378,30 @@ mod tests {
 
     #[test]
     fn symbols_that_are_in_no_memory_name_no_address() {
-        let image = Image::from_elf(&with_symbols()).expect("an image");
+        // STT_FUNC in the first section, STT_OBJECT in the second.
+        let symbols = [[1, 1, 4, 1 << 16 | 2], [6, 3, 1, 2 << 16 | 1]];
+        let image = Image::from_elf(&with_symbols(&symbols)).expect("an image");
         let named: Vec<_> = image.symbols().iter().collect();
         assert_eq!(named, [(0, "code")]);
+    }
+
+    /// ST's start-up code calls `main` after such a label, `LoopFillZerobss`, in `Reset_Handler`.
+    #[test]
+    fn labels_within_a_function_are_not_functions() {
+        let function = [1, 1, 4, 1 << 16 | 2];
+        for label in [2, 3, 4] {
+            let symbols = [function, [6, label, 0, 1 << 16]];
+            let image = Image::from_elf(&with_symbols(&symbols)).expect("an image");
+            let named = |address| image.symbols().name_at(address).map(|at| at.to_string());
+            assert_eq!(named(3).as_deref(), Some("code+0x3"), "{label}");
+            assert_eq!(named(4).is_some(), label == 4, "{label}");
+            assert_eq!(image.symbols().address_of("text"), Some(label));
+        }
+        // Nothing is known about where a function without a size ends.
+        let symbols = [[1, 1, 0, 1 << 16 | 2], [6, 2, 0, 1 << 16]];
+        let image = Image::from_elf(&with_symbols(&symbols)).expect("an image");
+        let location = image.symbols().name_at(2).map(|at| at.to_string());
+        assert_eq!(location.as_deref(), Some("text"));
     }
 
     #[test]

@@ -237,6 +237,18 @@ impl Symbols {
             .then(|| Location { symbol: source_name(&symbol.name), offset })
     }
 
+    /// Forgets which addresses labels within functions have: code in assembly language names the targets of its branches so.
+    /// Labels remain known by name.
+    fn forget_labels(&mut self) {
+        let mut end = 0;
+        self.by_address.retain(|&address, symbol| {
+            if symbol.is_function {
+                end = end.max(address.saturating_add(symbol.size));
+            }
+            symbol.is_function || symbol.size > 0 || address >= end
+        });
+    }
+
     /// Returns every named address in ascending order, with the symbol's size in bytes; 0 if it has none.
     pub fn extents(&self) -> impl Iterator<Item = (u32, u32)> {
         self.by_address.iter().map(|(&address, symbol)| (address, symbol.size))
