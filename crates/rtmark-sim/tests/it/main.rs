@@ -43,6 +43,7 @@ mod rom;
 mod rv32;
 mod semihosting;
 mod sleep;
+mod stm32_power;
 mod stm32_rtc;
 mod stm32_timers;
 mod stm32_usarts;
