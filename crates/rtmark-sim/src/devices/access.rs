@@ -1,6 +1,7 @@
 //! Accesses to the registers of devices, shared by all cores.
 
 use super::receiver::Receiver;
+use super::transmitter::Transmitter;
 use super::{
     AttachedDevice, ClockRatio, Device, DeviceModel, Devices, Direction, Effects, Env,
     ReceivesBytes, Strictness, each, held,
@@ -121,17 +122,29 @@ impl Devices {
 }
 
 impl Device {
-    /// Returns the receiving side of a UART.
-    pub fn receiver(&mut self) -> Option<&mut Receiver> {
+    /// Returns the receiving and the sending side of a UART.
+    fn sides(&mut self) -> Option<(&mut Receiver, &Transmitter)> {
         match self {
-            Self::Pl011(uart) => Some(uart.receiver()),
-            Self::CmsdkUart(uart) => Some(uart.receiver()),
-            Self::Stm32Usart(uart) => Some(uart.receiver()),
-            Self::NrfUarte(uart) => Some(uart.receiver()),
-            Self::SamUart(uart) => Some(uart.receiver()),
-            Self::NxpLpuart(uart) => Some(uart.receiver()),
+            Self::Pl011(uart) => Some(uart.sides()),
+            Self::CmsdkUart(uart) => Some(uart.sides()),
+            Self::Stm32Usart(uart) => Some(uart.sides()),
+            Self::NrfUarte(uart) => Some(uart.sides()),
+            Self::SamUart(uart) => Some(uart.sides()),
+            Self::NxpLpuart(uart) => Some(uart.sides()),
             _ => None,
         }
+    }
+
+    /// Returns the receiving side of a UART.
+    pub fn receiver(&mut self) -> Option<&mut Receiver> {
+        self.sides().map(|(receiver, _)| receiver)
+    }
+
+    /// Returns whether it is a UART whose flags can change only when bytes arrive, on a line where none do.
+    pub fn awaits_bytes(&mut self, now: u64) -> bool {
+        self.sides().is_some_and(|(receiver, transmitter)| {
+            receiver.listens_in_vain() && transmitter.is_idle(now)
+        })
     }
 
     /// Connects a new device to the line of the one before, from this cycle on.

@@ -61,6 +61,7 @@ use resets::{ResetLine, connect_resets};
 use supplies::{OwnSupply, Supplies};
 pub use timer::MachineTimer;
 pub use transmitter::SendFault;
+use transmitter::Transmitter;
 pub use unmodelled::{Strictness, Unmodelled};
 pub use watchdog::WatchdogCause;
 use wires::OutputEdges;
@@ -165,7 +166,8 @@ trait DeviceModel {
 
 /// A device with a line on which bytes arrive.
 trait ReceivesBytes {
-    fn receiver(&mut self) -> &mut Receiver;
+    /// Returns its receiving and its sending side.
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter);
 }
 
 /// A device at its address.
@@ -228,6 +230,8 @@ pub struct Devices {
     polls: Polls,
     /// The register of such pins that the program has polled last.
     pub polled_pins: Option<u32>,
+    /// The base of the UART without input that the program has polled last.
+    pub polled_uart: Option<u32>,
     pub strictness: Strictness,
     /// The register without a model that the program has used under strict checking.
     refused: Option<u32>,
@@ -313,6 +317,7 @@ impl Devices {
             not_enabled: BTreeSet::new(),
             polls: Polls::default(),
             polled_pins: None,
+            polled_uart: None,
             strictness: Strictness::default(),
             refused: None,
             open: Vec::new(),
@@ -474,19 +479,23 @@ impl Devices {
     /// Returns whether the program polls a register that never changes by itself and that it has just read;
     /// `at` is the position of its device.
     pub fn is_polled(&mut self, at: usize, address: u32, value: u32, now: u64) -> bool {
-        match &self.attached[at].device {
-            Device::Registers(registers)
-                if registers.is_storage_only(address - self.attached[at].base) =>
-            {
+        let AttachedDevice { base, ref mut device, .. } = self.attached[at];
+        match device {
+            Device::Registers(registers) if registers.is_storage_only(address - base) => {
                 let is_polled = self.polls.read(address, value, now);
                 // That has a model: nobody drives the pins.
-                let shows_pins = registers.shows_pins(address - self.attached[at].base);
+                let shows_pins = registers.shows_pins(address - base);
                 if is_polled && shows_pins {
                     self.polled_pins = Some(address);
                 }
                 is_polled && !shows_pins
             }
-            _ => false,
+            device => {
+                if device.awaits_bytes(now) && self.polls.read(address, value, now) {
+                    self.polled_uart = Some(base);
+                }
+                false
+            }
         }
     }
 

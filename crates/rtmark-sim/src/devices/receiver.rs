@@ -40,6 +40,11 @@ impl Receiver {
         self.line.get(self.read..).unwrap_or_default()
     }
 
+    /// Returns whether the receiver is on although nothing has ever been put on its line.
+    pub fn listens_in_vain(&self) -> bool {
+        self.frame.is_some() && self.line.is_empty()
+    }
+
     /// Turns the receiver on, or keeps it on; a byte takes `frame` cycles.
     pub fn enable(&mut self, now: u64, frame: u64) {
         self.frame = Some(frame);

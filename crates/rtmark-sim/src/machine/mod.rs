@@ -365,6 +365,12 @@ impl Machine {
         on!(&self.core, core => core.state.devices().polled_pins)
     }
 
+    /// Returns the base of the UART that the program has polled last for bytes, if it has and nothing sends any
+    /// ([`Self::connect_uart`]).
+    pub fn polled_uart(&self) -> Option<u32> {
+        on!(&self.core, core => core.state.devices().polled_uart)
+    }
+
     /// Returns the peripherals that the program has reached before it had enabled them, and what enables each.
     pub fn not_enabled(&self) -> impl Iterator<Item = (&str, &ClockCondition)> {
         let bases = on!(&self.core, core => &core.state.devices().not_enabled);

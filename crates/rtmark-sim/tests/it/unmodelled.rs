@@ -140,7 +140,9 @@ fn erasing_and_programming_flash_are_reported() {
 /// What would change what happens next, or when, and has no model.
 #[test]
 fn what_chips_do_beyond_their_models_is_reported() {
-    let [nrf51, nrf52, rp2040, rp2350, risc_v, zynq] = [
+    let [f405, l432, nrf51, nrf52, rp2040, rp2350, risc_v, zynq] = [
+        include_str!("../../../../socs/stm32f405.toml"),
+        include_str!("../../../../socs/stm32l432.toml"),
         include_str!("../../../../socs/nrf51822.toml"),
         include_str!("../../../../socs/nrf52840.toml"),
         include_str!("../../../../socs/rp2040.toml"),
@@ -172,6 +174,9 @@ fn what_chips_do_beyond_their_models_is_reported() {
         // BITMODE of a timer of 16 bits and of one of 32, PRESCALER.
         (nrf51, 0x4000_9508, 1, 3),
         (nrf51, 0x4000_8510, 9, 10),
+        // HDSEL of a USART, in both layouts.
+        (f405, 0x4000_4414, 1 << 8, 1 << 3),
+        (l432, 0x4000_4408, 1 << 8, 1 << 3),
         // An external clock, counting down, an event timer.
         (zynq, 0xFF11_0000, 0x1F, 0x20),
         (zynq, 0xFF11_000C, 0x22, 0x24),
@@ -196,4 +201,35 @@ fn unknown_reference_clocks_of_systick_are_reported() {
     assert_eq!(told(mps2, &[(control, 7), (control, 2), (control, 0)]), []);
     let f405 = include_str!("../../../../socs/stm32f405.toml");
     assert_eq!(told(f405, &[(control, 3)]), []);
+}
+
+/// A program that polls a UART for bytes is told of, if none are to come and nothing else can change the flags.
+#[test]
+fn polling_a_uart_without_input_is_told_of() {
+    let f405 = Soc::from_toml(include_str!("../../../../socs/stm32f405.toml")).expect("a soc");
+    let (usart, receives, sends) = (0x4000_4400, 1 << 2, 1 << 3);
+    for (enabled, input, sending, told) in [
+        (receives | sends, "", false, true),
+        (receives, "", false, true),
+        (sends, "", false, false),
+        (receives | sends, "ok", false, false),
+        (receives | sends, "", true, false),
+    ] {
+        let mut machine = Machine::new(&f405);
+        // ldr r2, [r1]; b the load.
+        machine.poke(0x0800_0000, &0xE7FD_680A_u32.to_le_bytes()).expect("flash");
+        machine.set_register(Register::Pc, 0x0800_0000);
+        machine.set_register(Register::R(1), usart);
+        // A frame takes 52080 cycles, longer than the program runs.
+        machine.store_word(usart + 8, 0x1458).expect("BRR");
+        machine.store_word(usart + 0xC, 1 << 13 | enabled).expect("CR1");
+        machine.connect_uart(Some("USART2"), input.as_bytes()).expect("a UART");
+        if sending {
+            machine.store_word(usart + 4, u32::from(b'a')).expect("DR");
+        }
+        assert_eq!(machine.run(Cycles(20_000)), Stop::Limit);
+        let polled = machine.polled_uart();
+        assert_eq!(polled, told.then_some(usart), "{enabled:#x}, {input:?}, {sending}");
+        assert_eq!(machine.unmodelled().count(), 0);
+    }
 }

@@ -117,7 +117,7 @@ impl Cmsdk {
 }
 
 impl ReceivesBytes for Cmsdk {
-    fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter) {
+        (&mut self.receiver, &self.transmitter)
     }
 }

@@ -445,8 +445,8 @@ impl DeviceModel for NrfUarte {
 }
 
 impl ReceivesBytes for NrfUarte {
-    fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter) {
+        (&mut self.receiver, &self.transmitter)
     }
 }
 

@@ -307,7 +307,7 @@ impl DeviceModel for NxpLpuart {
 }
 
 impl ReceivesBytes for NxpLpuart {
-    fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter) {
+        (&mut self.receiver, &self.transmitter)
     }
 }

@@ -228,7 +228,7 @@ impl DeviceModel for Pl011 {
 }
 
 impl ReceivesBytes for Pl011 {
-    fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter) {
+        (&mut self.receiver, &self.transmitter)
     }
 }

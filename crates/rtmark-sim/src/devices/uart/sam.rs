@@ -202,7 +202,7 @@ impl DeviceModel for Sam {
 }
 
 impl ReceivesBytes for Sam {
-    fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter) {
+        (&mut self.receiver, &self.transmitter)
     }
 }

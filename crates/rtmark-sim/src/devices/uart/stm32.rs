@@ -23,8 +23,10 @@ const OVERSAMPLING_8: u32 = 1 << 15;
 /// CR1, without a model: an interrupt when the line falls idle, and in the second layout one after a time without bytes.
 const IDLE_INTERRUPT: u32 = 1 << 4;
 const TIMEOUT_INTERRUPT: u32 = 1 << 26;
-/// CR3, without a model: requests to the DMA controller.
+/// CR3, without a model: requests to the DMA controller, and half-duplex, in which a USART hears what it sends (RM0090 and
+/// RM0394, "Single-wire half-duplex communication").
 const DMA_REQUESTS: u32 = 0b11 << 6;
+const HALF_DUPLEX: u32 = 1 << 3;
 /// CR1 of the second layout only.
 const SEVEN_BITS: u32 = 1 << 28;
 const FIFO_ENABLE: u32 = 1 << 29;
@@ -253,8 +255,10 @@ impl DeviceModel for Stm32 {
                         IDLE_INTERRUPT | TIMEOUT_INTERRUPT | FIFO_INTERRUPTS
                     }
                     0 => IDLE_INTERRUPT,
-                    2 if self.layout == Layout::V2 => DMA_REQUESTS | FIFO_THRESHOLD_INTERRUPTS,
-                    2 => DMA_REQUESTS,
+                    2 if self.layout == Layout::V2 => {
+                        DMA_REQUESTS | HALF_DUPLEX | FIFO_THRESHOLD_INTERRUPTS
+                    }
+                    2 => DMA_REQUESTS | HALF_DUPLEX,
                     _ => 0,
                 };
                 env.effects.without_model |= value & without_model != 0;
@@ -299,7 +303,7 @@ impl DeviceModel for Stm32 {
 }
 
 impl ReceivesBytes for Stm32 {
-    fn receiver(&mut self) -> &mut Receiver {
-        &mut self.receiver
+    fn sides(&mut self) -> (&mut Receiver, &Transmitter) {
+        (&mut self.receiver, &self.transmitter)
     }
 }

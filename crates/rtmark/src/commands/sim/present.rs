@@ -202,6 +202,7 @@ impl Arguments {
         let of_stack = executed.session.stack_overflow();
         let of_pins = polled_pins(&executed.session.machine);
         let of_uarts = executed.session.machine.send_faults().map(describe_unsent);
+        let of_uarts = of_uarts.chain(polled_uart(&executed.session.machine));
         let notes = executed.notes.iter().cloned().chain(of_stack).chain(of_pins).chain(of_uarts);
         let notes = notes.chain(not_enabled(&executed.session.machine));
         let session = &executed.session;
@@ -260,6 +261,15 @@ fn describe_unsent((uart, fault, bytes): (&str, SendFault, u64)) -> String {
              programs set the divisor first"
         ),
     }
+}
+
+/// Says that a program polls a UART for bytes that nothing sends.
+fn polled_uart(machine: &Machine) -> Option<String> {
+    let base = machine.polled_uart()?;
+    let uart = &machine.soc().peripherals.iter().find(|it| it.base == base)?.name;
+    Some(format!(
+        "the program waits for bytes from {uart}, and nothing sends any: --uart-in {uart}=FILE would"
+    ))
 }
 
 /// Says that a program polls pins that nothing drives.
