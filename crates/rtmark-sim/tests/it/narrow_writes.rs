@@ -1,6 +1,8 @@
-//! Narrow writes to the RP2350's registers reach the whole word, whichever core of the chip performs them.
+//! Writes to the registers of RP2040 and RP2350: through the aliases that set and clear bits, and of less than a word.
 
 use rtmark_sim::{Cycles, Machine, Register, Soc};
+
+use crate::support::load_word;
 
 /// A register of CLOCKS that keeps what is written.
 const KEEPS: u32 = 0x4001_0004;
@@ -32,4 +34,20 @@ fn narrow_writes_are_replicated_over_the_word() {
         let read = answers.map(|at| machine.register(Register::R(at)));
         assert_eq!(read, [0x5A5A_5A5A, 0x005A_005A, 0], "{}", machine.soc().name);
     }
+}
+
+/// MicroPython changes the flash's clock so: it clears and sets SSIENR.
+#[test]
+fn the_flash_interface_of_the_rp2040_has_the_aliases_of_other_peripherals() {
+    let soc = include_str!("../../../../socs/rp2040.toml");
+    let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+    // CTRL of XIP_CTRL, SSIENR of XIP_SSI; then the aliases for setting, clearing and toggling (RP2040, 2.1.2).
+    for register in [0x1400_0000, 0x1800_0008] {
+        machine.store_word(register, 0).expect("a register");
+        for (alias, value, expected) in [(0x2000, 3, 3), (0x3000, 2, 1), (0x1000, 3, 2)] {
+            machine.store_word(register + alias, value).expect("an alias");
+            assert_eq!(load_word(&mut machine, register), expected, "{register:#x}: {alias:#x}");
+        }
+    }
+    assert_eq!(machine.unmodelled().count(), 0);
 }
