@@ -1,9 +1,12 @@
 //! How a run ended: its name, its exit code, and a hint.
 
 use rtmark_runner::Ending;
-use rtmark_sim::FaultKind;
+use rtmark_sim::{FaultKind, FaultReport};
 
 use crate::exit::Exit;
+
+/// How far from the stack pointer an address counts as one of the stack, in bytes.
+const STACK_REACH: u32 = 256;
 
 /// How a run ended, including the endings that the options ask for.
 pub enum End {
@@ -136,13 +139,23 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
              check for which core the code is built, and where it came from; `rtmark sim --deliver-faults` \
              runs the program's own fault handler",
         ),
-        Ending::Fault(_) => Some(
-            "look up the source line with addr2line, and check what it accesses; `rtmark sim --deliver-faults` \
-             runs the program's own fault handler",
+        Ending::Fault(report) if is_stack(report) => Some(
+            "the soc has no memory where the stack is: is the image linked for a chip with more RAM, or has the stack \
+             grown beyond its end? `rtmark sim --deliver-faults` runs the program's own fault handler",
         ),
-        Ending::Lockup(_) => {
-            Some("look up the source line with addr2line, and check what it accesses")
-        }
+        Ending::Fault(report) if report.kind == FaultKind::DataAccess => Some(
+            "the soc has nothing at that address: is the image for another chip, or a pointer wrong? A soc file of your \
+             own adds memory or a peripheral (docs/socs.md); `rtmark sim --deliver-faults` runs the program's own \
+             fault handler",
+        ),
+        Ending::Fault(_) => Some(
+            "check what the instruction accesses (addr2line knows its source line, if none is shown and the image was \
+             built with -g); `rtmark sim --deliver-faults` runs the program's own fault handler",
+        ),
+        Ending::Lockup(_) => Some(
+            "check what the instruction accesses (addr2line knows its source line, if none is shown and the image was \
+             built with -g)",
+        ),
         // Where pico-sdk's programs stop when main returns.
         Ending::Breakpoint(_) if message.contains("(_exit") => Some(
             "the program has ended: main returned or exit was called, and _exit has nowhere to go; semihosting's \
@@ -171,10 +184,50 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns whether a fault comes of a stack without memory. A push stores up to sixteen words, and functions store to
+/// what they have just reserved.
+fn is_stack(report: &FaultReport) -> bool {
+    match report.kind {
+        FaultKind::Stack(_) => true,
+        FaultKind::DataAccess => {
+            report.address.is_some_and(|address| address.abs_diff(report.sp) <= STACK_REACH)
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtmark_sim::{Cycles, InternalError};
+    use rtmark_sim::{CoreKind, Cycles, InternalError};
+
+    /// A program linked for a chip with more RAM faults at its first push, and one that uses memory on a board when it
+    /// first does.
+    #[test]
+    fn a_fault_where_nothing_responds_asks_whether_the_chip_is_right() {
+        let hint = |kind, address, sp| {
+            let report = FaultReport {
+                kind,
+                pc: 0x0800_0518,
+                core: CoreKind::CortexM3,
+                lr: u32::MAX,
+                sp,
+                address: Some(address),
+                handler: 0,
+                mode: None,
+                cycle: Cycles(0),
+            };
+            hint(&End::Other(Ending::Fault(report)), "").unwrap_or_default()
+        };
+        for below in [0, 4, 64] {
+            let pushed = hint(FaultKind::DataAccess, 0x2000_C000 - below, 0x2000_C000);
+            assert!(pushed.contains("a chip with more RAM"), "{below}: {pushed}");
+        }
+        let psram = hint(FaultKind::DataAccess, 0x2100_0000, 0x003F_FF78);
+        assert!(psram.contains("has nothing at that address"), "{psram}");
+        let unaligned = hint(FaultKind::Unaligned, 0x2000_0001, 0x2000_1000);
+        assert!(unaligned.contains("check what the instruction accesses"), "{unaligned}");
+    }
 
     #[test]
     fn internal_errors_are_not_reported_as_firmware_faults() {
