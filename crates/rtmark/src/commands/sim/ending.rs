@@ -143,6 +143,10 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
             "the soc has no memory where the stack is: is the image linked for a chip with more RAM, or has the stack \
              grown beyond its end? `rtmark sim --deliver-faults` runs the program's own fault handler",
         ),
+        Ending::Fault(_) if message.contains("so this is a store") => Some(
+            "flash takes stores only while its controller is told to program it: is a pointer null or wrong? `rtmark \
+             sim --deliver-faults` runs the program's own fault handler",
+        ),
         Ending::Fault(report) if report.kind == FaultKind::DataAccess => Some(
             "the soc has nothing at that address: is the image for another chip, or a pointer wrong? A soc file of your \
              own adds memory or a peripheral (docs/socs.md); `rtmark sim --deliver-faults` runs the program's own \
