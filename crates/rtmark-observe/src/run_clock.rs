@@ -12,6 +12,23 @@ use rtmark_units::{Cycles, Hertz, Nanoseconds};
 
 use crate::stated_clock::{StatedClock, differs};
 
+/// Crystals of boards: among them those of Nucleos (8 MHz), Pyboards (12 MHz) and Black Pills (25 MHz).
+const CRYSTALS: [Hertz; 10] = {
+    const MHZ: u32 = 1_000_000;
+    [
+        Hertz(4 * MHZ),
+        Hertz(8 * MHZ),
+        Hertz(10 * MHZ),
+        Hertz(12 * MHZ),
+        Hertz(16 * MHZ),
+        Hertz(20 * MHZ),
+        Hertz(24 * MHZ),
+        Hertz(25 * MHZ),
+        Hertz(26 * MHZ),
+        Hertz(32 * MHZ),
+    ]
+};
+
 /// The most frequencies that a description lists.
 const SHOWN: usize = 4;
 
@@ -92,9 +109,23 @@ pub fn ignored_clock(machine: &Machine, after_reset: Option<Hertz>) -> Option<He
     (differs(selected, soc.clock) && after_reset != Some(selected)).then_some(selected)
 }
 
-/// Returns what else may explain a clock that is not as expected.
-fn crystal_hint(tree: &ClockTree) -> &'static str {
-    if tree.has_crystal() { "; for a board with another crystal, --crystal" } else { "" }
+/// Returns what else may explain a clock that is not as expected: the crystal with which the registers give the clock that
+/// the program states, if one of those that boards have does.
+fn crystal_hint(machine: &Machine, tree: &ClockTree, stated: Option<&StatedClock>) -> String {
+    if !tree.has_crystal() {
+        return String::new();
+    }
+    let gives = |stated: &StatedClock, crystal| {
+        machine.clock_with_crystal(crystal).is_some_and(|clock| !stated.differs_from(clock))
+    };
+    let found = |stated: &&StatedClock| CRYSTALS.into_iter().find(|it| gives(stated, *it));
+    match stated.and_then(|stated| Some((stated.clock, found(&stated)?))) {
+        Some((clock, crystal)) => format!(
+            "; with a crystal of {crystal} the registers give {clock}: --crystal {}",
+            option(crystal)
+        ),
+        None => "; for a board with another crystal, --crystal".to_owned(),
+    }
 }
 
 /// Formats a clock as the option `--clock` takes it.
@@ -146,7 +177,10 @@ impl RunClock {
                      determine: {}; times are at {fallback}, {why}",
                     unknown.since.0, unknown.reason
                 ),
-                options: format!("; for others, --clock{}", crystal_hint(tree)),
+                options: format!(
+                    "; for others, --clock{}",
+                    crystal_hint(machine, tree, stated.as_ref())
+                ),
             };
             return fixed(fallback, origin, vec![note]);
         }
@@ -163,12 +197,13 @@ impl RunClock {
         }
         notes.extend(stated.filter(|stated| stated.differs_from(now)).map(|stated| {
             let StatedClock { clock, symbol } = stated;
+            let crystal = crystal_hint(machine, tree, Some(&stated));
             ClockNote {
                 text: format!(
                     "times are at the {now} that the clock registers give; the program's {symbol} \
                      states {clock}"
                 ),
-                options: format!(": for that, --clock {}{}", option(clock), crystal_hint(tree)),
+                options: format!(": for that, --clock {}{crystal}", option(clock)),
             }
         }));
         Self { history, origin: ClockOrigin::Registers, notes, end }

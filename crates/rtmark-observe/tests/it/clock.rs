@@ -173,6 +173,27 @@ fn a_program_may_state_another_clock_than_its_registers_give() {
     assert_eq!(notes(&clock), [text]);
 }
 
+/// A program for a board with another crystal than the soc's file states: the crystal follows from the clock that it states.
+#[test]
+fn the_crystal_that_a_program_is_for_is_named() {
+    let soc = stm32c031(ClockControl::Registers);
+    let symbol = format!("SystemCoreClock={STATED}");
+    // HSEON and the internal oscillator; then SW selects HSE.
+    let stores = [(RCC_CR, 1 << 16 | DIVIDED), (RCC_CFGR, 1)];
+    let named = |clock: u32, crystal: u32| {
+        format!(
+            "; with a crystal of {crystal} MHz the registers give {clock} MHz: --crystal {crystal}MHz"
+        )
+    };
+    for (stated, crystal) in [(25, Some(25)), (12, Some(12)), (11, None)] {
+        let (_, clock) = run("crystal", &soc, &stores, &[&symbol], stated * 1_000_000);
+        let [note] = &notes(&clock)[..] else { panic!("{stated}: {:?}", clock.notes) };
+        let other = "; for a board with another crystal, --crystal".to_owned();
+        let expected = crystal.map_or(other, |crystal| named(stated, crystal));
+        assert!(note.ends_with(&expected), "{stated}: {note}");
+    }
+}
+
 #[test]
 fn without_a_clock_tree_the_program_says_how_fast_it_runs() {
     let soc = Soc { clock_control: ClockControl::Registers, ..soc("generic-cortex-m0") };

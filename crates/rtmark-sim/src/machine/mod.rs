@@ -300,6 +300,15 @@ impl Machine {
         on!(&self.core, core => core.state.devices().selected_clock(tree))
     }
 
+    /// Returns the frequency that they would select on a board with this crystal ([`Self::selected_clock`]).
+    pub fn clock_with_crystal(&self, crystal: Hertz) -> Option<Hertz> {
+        let mut tree = self.soc().clock_tree.clone()?;
+        for found in tree.clocks.iter_mut().filter_map(|clock| clock.crystal_hz.as_mut()) {
+            *found = crystal;
+        }
+        on!(&self.core, core => core.state.devices().selected_clock(&tree))
+    }
+
     /// Returns why the clock registers do not say how fast the core runs, if they do not.
     pub fn unknown_clock(&self) -> Option<&UnknownClock> {
         on!(&self.core, core => core.state.devices().unknown_clock())
