@@ -144,6 +144,38 @@ fn stacks_are_named_after_the_functions_that_they_begin_with() {
 }
 
 #[test]
+fn a_task_goes_on_where_a_handler_ends_its_call() {
+    assert_eq!(Program::new("switch.c", "ENDED").seen(3), "1:reset 2:reset 3:reset");
+}
+
+/// Records where instructions end before which handlers are entered.
+#[derive(Default)]
+struct Entered {
+    ended: u64,
+    entries: Vec<u64>,
+}
+
+impl Observer for Entered {
+    fn executed(&mut self, machine: &Machine, _instruction: &Instruction) {
+        self.ended = machine.cycles().0;
+    }
+
+    fn entered(&mut self, _machine: &Machine, _exception: u16) {
+        self.entries.push(self.ended);
+    }
+}
+
+#[test]
+fn a_handler_begins_where_the_instruction_before_it_ends() {
+    let mut observed = Program::new("switch.c", "FREERTOS").machine;
+    let mut entered = Entered::default();
+    observed.run_observed(Cycles(2_000), &mut entered);
+    let (timeline, _) = Program::new("switch.c", "FREERTOS").run(2_000);
+    let track = timeline.tracks.iter().find(|track| track.name == "interrupts").expect("a track");
+    assert_eq!(track.slices.iter().map(|slice| slice.from).collect::<Vec<_>>(), entered.entries);
+}
+
+#[test]
 fn handlers_and_masks_say_where_they_are() {
     let mut program = Program::new("switch.c", "FREERTOS");
     let (timeline, _) = program.run(2_000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Programs in which SVC switches tasks. With FREERTOS, a kernel that keeps control blocks; otherwise one that only
- * has stacks: of two tasks with the same function, and of one whose function's name begins like theirs. `seen` tells
- * how far the program is.
+ * has stacks: of two tasks with the same function, and of one whose function's name begins like theirs. With ENDED,
+ * the handler ends the call from which it was entered. `seen` tells how far the program is.
  */
 volatile unsigned seen;
 
@@ -50,6 +50,29 @@ void reset(void)
     next = &main_task;
     SVC();
     seen = 5;
+    for (;;) {
+    }
+}
+#elif defined(ENDED)
+CALLED __attribute__((naked)) void waits(void);
+CALLED __attribute__((naked)) void waits(void)
+{
+    __asm__("svc 0\n udf #0");
+}
+
+/* The stacked return address becomes the stacked link register. */
+__attribute__((naked)) void handler(void)
+{
+    __asm__("ldr r0, [sp, #20]\n bic r0, #1\n str r0, [sp, #24]\n bx lr");
+}
+
+void reset(void)
+{
+    seen = 1;
+    waits();
+    seen = 2;
+    waits();
+    seen = 3;
     for (;;) {
     }
 }
