@@ -64,7 +64,7 @@ extern List_t xDelayedTaskList;
 
 #ifdef ENDLESS
 #define FIRST(thread)
-#define RING(thread) {}
+#define RING(thread) { .uxNumberOfItems = 1 }
 #define EMPTY(list) {}
 #else
 #define FIRST(thread) .xListEnd = { .pxNext = &thread.xStateListItem }
