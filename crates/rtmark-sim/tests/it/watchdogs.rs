@@ -3,7 +3,7 @@
 //! Watchdog timer"). RP2040's and RP2350's SDK states how to load theirs: a tick takes two counts of RP2040's
 //! (RP2040-E1), one of RP2350's.
 
-use rtmark_sim::{Cycles, Machine, Register, Soc, Stop, WatchdogCause};
+use rtmark_sim::{ClockControl, Cycles, Machine, Register, Soc, Stop, WatchdogCause};
 
 use crate::support::load_word;
 
@@ -18,18 +18,30 @@ const IWDG: u32 = 0x4000_3000;
 const KR: u32 = 0x0;
 const PR: u32 = 0x4;
 const RLR: u32 = 0x8;
+const SR: u32 = 0xC;
 const WINR: u32 = 0x10;
 const WDT: u32 = 0x4001_0000;
 const START: u32 = 0x0;
+const TIMEOUT: u32 = 0x100;
+const INTENSET: u32 = 0x304;
+const INTENCLR: u32 = 0x308;
+const RUNNING: u32 = 0x400;
 const REQUESTS: u32 = 0x404;
 const CRV: u32 = 0x504;
 const RREN: u32 = 0x508;
+const CONFIG: u32 = 0x50C;
 const RR: u32 = 0x600;
 const RELOAD: u32 = 0x6E52_4635;
 
 /// Creates a chip that executes an endless loop in RAM.
 fn looping(soc: &str) -> Machine {
-    let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+    looping_with(soc, ClockControl::Fixed)
+}
+
+fn looping_with(soc: &str, clock_control: ClockControl) -> Machine {
+    let mut soc = Soc::from_toml(soc).expect("a soc");
+    soc.clock_control = clock_control;
+    let mut machine = Machine::new(&soc);
     loop_in_ram(&mut machine);
     machine
 }
@@ -76,11 +88,15 @@ fn resets(machine: &mut Machine) -> Option<(u64, WatchdogCause)> {
 }
 
 /// Asserts that a cycle is at most as much later than a fraction of a second as a branch and a period of the clock
-/// take.
+/// take, and not earlier.
 fn assert_at(machine: &Machine, cycle: u64, periods: u64, hertz: u64) {
     let core = u64::from(machine.soc().clock.0);
     let (exact, period) = (core * periods / hertz, core / hertz + 10);
-    assert!((exact - period..=exact + period).contains(&cycle), "{cycle} rather than {exact}");
+    assert!((exact..=exact + period).contains(&cycle), "{cycle} rather than {exact}");
+}
+
+fn assert_modelled(machine: &Machine) {
+    assert_eq!(machine.unmodelled().map(|register| register.address).collect::<Vec<_>>(), []);
 }
 
 #[test]
@@ -128,9 +144,9 @@ fn a_refreshed_iwdg_begins_anew_with_what_has_been_unlocked() {
 #[test]
 fn an_iwdg_may_be_refreshed_within_its_window_only() {
     let core = u64::from(looping(L432).soc().clock.0);
-    for (after, early) in [(300, true), (500, false)] {
+    for (after, early) in [(300, true), (399, true), (400, false), (500, false)] {
         let mut machine = looping(L432);
-        // The counter begins with 999, a count takes a millisecond; the window begins at 599.
+        // The counter begins with 999, a count takes a millisecond; a refresh is early while it exceeds 599.
         let set = [(KR, 0xCCCC), (KR, 0x5555), (PR, 3), (RLR, 999), (WINR, 599)];
         write(&mut machine, IWDG, &set);
         assert_eq!(machine.run(Cycles(core / 1000 * after)), Stop::Limit);
@@ -144,6 +160,44 @@ fn an_iwdg_may_be_refreshed_within_its_window_only() {
             assert_at(&machine, cycle, after + 1000, 1000);
         }
     }
+}
+
+#[test]
+fn an_iwdg_that_has_been_started_is_not_started_again() {
+    let mut machine = looping(L432);
+    let core = u64::from(machine.soc().clock.0);
+    write(&mut machine, IWDG, &[(KR, 0xCCCC)]);
+    assert_eq!(machine.run(Cycles(core / 4)), Stop::Limit);
+    write(&mut machine, IWDG, &[(KR, 0xCCCC)]);
+    let (cycle, _) = resets(&mut machine).expect("it is never refreshed");
+    assert_at(&machine, cycle, 4 * 4096, 32_000);
+}
+
+#[test]
+fn an_iwdgs_registers_keep_their_bits_until_they_are_unlocked() {
+    let mut machine = looping(L432);
+    let all = |machine: &mut Machine| [KR, PR, RLR, SR, WINR].map(|at| read(machine, IWDG + at));
+    assert_eq!(all(&mut machine), [0, 0, 0xFFF, 0, 0xFFF], "after reset");
+    write(&mut machine, IWDG, &[(KR, 0x5555), (PR, 0xFFFD), (RLR, 0x1_2345), (WINR, 0x1_2FED)]);
+    assert_eq!(all(&mut machine), [0, 5, 0x345, 0, 0xFED]);
+    // Any other value locks them again; SR is read-only.
+    write(&mut machine, IWDG, &[(KR, 0xAAAA), (PR, 1), (RLR, 1), (WINR, 1), (SR, 7)]);
+    assert_eq!(all(&mut machine), [0, 5, 0x345, 0, 0xFED]);
+    assert_modelled(&machine);
+}
+
+/// An IWDG counts LSI whatever the core does: here a tenth of a second at 4 MHz, MSI's after reset, and the rest at
+/// 16 MHz, HSI's.
+#[test]
+fn an_iwdg_keeps_its_time_beside_a_core_at_another_frequency() {
+    let mut machine = looping_with(L432, ClockControl::Registers);
+    write(&mut machine, IWDG, &[(KR, 0xCCCC)]);
+    assert_eq!(machine.run(Cycles(400_000)), Stop::Limit);
+    write(&mut machine, 0x4002_1000, &[(0, 0x163), (8, 1)]);
+    let (cycle, _) = resets(&mut machine).expect("it is never refreshed");
+    // 16384 periods of 32 kHz are 512 ms.
+    let exact = 400_000 + 412 * 16_000;
+    assert!((exact - 500..=exact + 500).contains(&cycle), "{cycle} rather than {exact}");
 }
 
 #[test]
@@ -165,7 +219,7 @@ fn a_wdt_resets_the_chip_unless_all_requests_are_written() {
     assert_eq!(load_word(&mut machine, WDT + REQUESTS), 1);
     let mut machine = looping(NRF);
     // Its interrupt delays the reset by two periods.
-    write(&mut machine, WDT, &[(0x304, 1), (CRV, 99), (START, 1)]);
+    write(&mut machine, WDT, &[(INTENSET, 1), (CRV, 99), (START, 1)]);
     // Once it has timed out, a request changes nothing.
     assert_eq!(machine.run(Cycles(core * 101 / 32_768)), Stop::Limit);
     write(&mut machine, WDT, &[(RR, RELOAD)]);
@@ -174,8 +228,68 @@ fn a_wdt_resets_the_chip_unless_all_requests_are_written() {
     assert_eq!(load_word(&mut machine, 0xE000_E200) >> 16 & 1, 1, "NVIC_ISPR0");
     // A watchdog that stands still asleep has no model.
     let mut machine = looping(NRF);
-    write(&mut machine, WDT, &[(0x50C, 0), (START, 1)]);
+    write(&mut machine, WDT, &[(CONFIG, 0), (START, 1)]);
     assert_eq!(machine.unmodelled().count(), 1);
+}
+
+#[test]
+fn a_wdts_registers_read_as_the_specification_says() {
+    const ALL: [u32; 8] = [START, INTENSET, INTENCLR, RUNNING, CRV, RREN, CONFIG, RR];
+    let mut machine = looping(NRF);
+    let all = |machine: &mut Machine| ALL.map(|at| read(machine, WDT + at));
+    assert_eq!(all(&mut machine), [0, 0, 0, 0, u32::MAX, 1, 1, 0], "after reset");
+    write(&mut machine, WDT, &[(INTENSET, 0xFE), (START, 0)]);
+    assert_eq!(all(&mut machine), [0, 0, 0, 0, u32::MAX, 1, 1, 0], "bits without a meaning");
+    let set = [(INTENSET, 1), (CRV, 1000), (RREN, 0x103), (CONFIG, 0xFF), (START, 1)];
+    write(&mut machine, WDT, &set);
+    assert_eq!(all(&mut machine), [0, 1, 1, 1, 1000, 3, 9, 0]);
+    assert_eq!(read(&mut machine, WDT + REQUESTS), 3);
+    write(&mut machine, WDT, &[(RR, RELOAD), (INTENCLR, 0xFE)]);
+    assert_eq!([REQUESTS, INTENSET].map(|at| read(&mut machine, WDT + at)), [2, 1]);
+    // It has been started: only its interrupt can still be changed.
+    let ignored = [(START, 1), (RUNNING, 0), (REQUESTS, 0), (CRV, 9), (RREN, 1), (CONFIG, 0)];
+    write(&mut machine, WDT, &ignored);
+    write(&mut machine, WDT, &[(INTENCLR, 1)]);
+    assert_eq!(all(&mut machine), [0, 0, 0, 1, 1000, 3, 9, 0]);
+    assert_eq!(read(&mut machine, WDT + REQUESTS), 2);
+    assert_modelled(&machine);
+}
+
+#[test]
+fn a_wdt_is_neither_started_again_nor_reloaded_by_a_disabled_request() {
+    let mut machine = looping(NRF);
+    let core = u64::from(machine.soc().clock.0);
+    write(&mut machine, WDT, &[(CRV, 15), (RREN, 0), (START, 1)]);
+    assert_eq!(machine.run(Cycles(core / 4096)), Stop::Limit);
+    write(&mut machine, WDT, &[(START, 1), (RR, RELOAD)]);
+    let (cycle, _) = resets(&mut machine).expect("it is not reloaded");
+    assert_at(&machine, cycle, 16, 32_768);
+}
+
+/// By channels of the PPI, an event starts it, and a counter counts its event.
+#[test]
+fn a_wdts_task_and_event_have_channels() {
+    const PPI: u32 = 0x4001_F000;
+    const EGU: u32 = 0x4001_4000;
+    const TIMER: u32 = 0x4000_9000;
+    let mut machine = looping(NRF);
+    let core = u64::from(machine.soc().clock.0);
+    write(&mut machine, WDT, &[(INTENSET, 1), (CRV, 15)]);
+    let channels = [(0x510, EGU + 0x100), (0x514, WDT + START), (0x518, WDT + TIMEOUT)];
+    write(&mut machine, PPI, &channels);
+    write(&mut machine, PPI, &[(0x51C, TIMER + 8), (0x504, 3)]);
+    // MODE, START.
+    write(&mut machine, TIMER, &[(0x504, 2), (0, 1)]);
+    write(&mut machine, EGU, &[(0, 1)]);
+    // The interrupt leaves two periods until the reset.
+    assert_eq!(machine.run(Cycles(core * 17 / 32_768)), Stop::Limit);
+    write(&mut machine, TIMER, &[(0x40, 1)]);
+    assert_eq!([TIMER + 0x540, WDT + TIMEOUT].map(|at| read(&mut machine, at)), [1, 1]);
+    write(&mut machine, WDT, &[(TIMEOUT, 0)]);
+    assert_eq!(read(&mut machine, WDT + TIMEOUT), 0);
+    let (cycle, _) = resets(&mut machine).expect("it is not reloaded");
+    assert_at(&machine, cycle, 18, 32_768);
+    assert_modelled(&machine);
 }
 
 /// A chip of Raspberry Pi's: how its watchdog's tick comes from the crystal of 12 MHz, once a microsecond.
@@ -217,8 +331,13 @@ const RPS: [Rp; 3] = [
 ];
 const CTRL: u32 = 0x0;
 const LOAD: u32 = 0x4;
+const REASON: u32 = 0x8;
 const SCRATCH0: u32 = 0xC;
+const TICK: u32 = 0x2C;
 const ENABLE: u32 = 1 << 30;
+const PAUSES: u32 = 7 << 24;
+const TICK_RUNNING: u32 = 1 << 10;
+const TICK_ENABLE: u32 = 1 << 9;
 
 #[test]
 fn an_rp_watchdog_resets_the_chip_unless_it_is_loaded() {
@@ -254,5 +373,86 @@ fn an_rp_watchdog_resets_the_chip_unless_it_is_loaded() {
         let (cycle, cause) = resets(&mut machine).expect("it is triggered");
         assert_eq!(cause, WatchdogCause::Triggered);
         assert!(cycle - before < 10);
+    }
+}
+
+#[test]
+fn an_rp_watchdogs_registers_read_as_the_datasheets_say() {
+    for Rp { soc, watchdog, selects, .. } in RPS {
+        let mut machine = looping(soc);
+        let scratch: Vec<_> = (0..8).map(|at| (SCRATCH0 + 4 * at, 0x100 + at)).collect();
+        write(&mut machine, watchdog, &scratch);
+        write(&mut machine, watchdog, &[(REASON, 3), (LOAD, 0x1234_5678)]);
+        for (at, value) in scratch {
+            assert_eq!(read(&mut machine, watchdog + at), value);
+        }
+        // LOAD is write-only, and there has been no reset.
+        assert_eq!([LOAD, REASON].map(|at| read(&mut machine, watchdog + at)), [0, 0]);
+        assert_eq!(
+            read(&mut machine, watchdog + CTRL),
+            PAUSES | 0x34_5678,
+            "after reset, and TIME"
+        );
+        // Nothing starts.
+        write(&mut machine, watchdog, &[(CTRL, PAUSES)]);
+        assert_modelled(&machine);
+        // What it resets is not the core: that has no model.
+        write(&mut machine, watchdog, &[(CTRL, ENABLE)]);
+        assert_eq!(machine.unmodelled().count(), 1);
+        let mut machine = looping(soc);
+        write(&mut machine, 0, &[selects]);
+        write(&mut machine, watchdog, &[(LOAD, 0x1234), (CTRL, ENABLE | PAUSES)]);
+        assert_eq!(read(&mut machine, watchdog + CTRL), ENABLE | PAUSES | 0x1234, "without a tick");
+        assert_modelled(&machine);
+    }
+}
+
+/// The tick of RP2040's watchdog is its own (datasheet, 4.7.6, TICK); RP2350's is that of a block beside it.
+#[test]
+fn an_rp2040_divides_the_reference_clock_for_its_watchdog_and_shows_what_is_left() {
+    let Rp { soc, watchdog, crystal, selects, .. } = RPS[0];
+    let mut machine = looping_with(soc, ClockControl::Registers);
+    // The core has the reference clock, so that a count of TICK is a cycle.
+    write(&mut machine, 0, &crystal);
+    write(&mut machine, 0, &[selects]);
+    write(&mut machine, watchdog, &[(TICK, TICK_ENABLE | 500)]);
+    let tick = read(&mut machine, watchdog + TICK);
+    assert_eq!(tick & 0x7FF, TICK_RUNNING | TICK_ENABLE | 500);
+    let began = machine.cycles().0;
+    for _ in 0..3 {
+        assert_eq!(machine.run(Cycles(machine.cycles().0 + 135)), Stop::Limit);
+        let left = read(&mut machine, watchdog + TICK) >> 11;
+        let (counted, passed) = (u64::from((tick >> 11) - left), machine.cycles().0 - began);
+        assert!(counted.abs_diff(passed) <= 1, "{counted} rather than {passed}");
+    }
+    // Without the bit that enables it, nothing is counted.
+    write(&mut machine, watchdog, &[(TICK, 12), (LOAD, 9), (CTRL, ENABLE)]);
+    assert_eq!(read(&mut machine, watchdog + TICK), 12);
+    assert_eq!(resets(&mut machine), None);
+    assert_modelled(&machine);
+    let Rp { soc, watchdog, .. } = RPS[1];
+    let mut machine = looping(soc);
+    write(&mut machine, watchdog, &[(TICK, TICK_ENABLE | 12)]);
+    assert_eq!(machine.unmodelled().count(), 1, "an RP2350 has no such register");
+}
+
+/// The crystal's microseconds stay what they are while the core's clock, the crystal's 12 MHz, is divided by two.
+#[test]
+fn an_rp_watchdog_keeps_its_time_beside_a_core_at_another_frequency() {
+    let [rp2040, rp2350, _] = RPS;
+    for (Rp { soc, watchdog, crystal, tick, selects, counts_per_tick }, [undivided, divided]) in [
+        (rp2040, [(0x4000_803C, 0), (0x4000_8040, 2 << 8)]),
+        (rp2350, [(0x4001_003C, 0), (0x4001_0040, 2 << 16)]),
+    ] {
+        let mut machine = looping_with(soc, ClockControl::Registers);
+        write(&mut machine, 0, &crystal);
+        write(&mut machine, 0, tick);
+        write(&mut machine, 0, &[selects, undivided]);
+        write(&mut machine, watchdog, &[(LOAD, 100_000 * counts_per_tick), (CTRL, ENABLE)]);
+        let began = machine.cycles().0;
+        assert_eq!(machine.run(Cycles(began + 600_000)), Stop::Limit);
+        write(&mut machine, 0, &[divided]);
+        let (cycle, _) = resets(&mut machine).expect("it is not loaded again");
+        assert!((899_900..=900_100).contains(&(cycle - began)), "{}", cycle - began);
     }
 }

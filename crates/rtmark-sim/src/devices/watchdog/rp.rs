@@ -89,7 +89,9 @@ impl DeviceModel for RpWatchdog {
             0x2C if self.chip == RpChip::Rp2040 => {
                 let running = self.tick & TICK_ENABLE != 0;
                 let each = self.each().unwrap_or(0);
-                let count = each.saturating_sub(self.ticks.at(env.now) - self.since) as u32;
+                // A store from outside can be later than the access of the next instruction.
+                let passed = self.ticks.at(env.now).saturating_sub(self.since);
+                let count = each.saturating_sub(passed) as u32;
                 self.tick | if running { TICK_RUNNING } else { 0 } | (count & TICK_CYCLES) << 11
             }
             _ => return None,
