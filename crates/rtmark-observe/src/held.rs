@@ -2,7 +2,8 @@
 //!
 //! A mask register holds it back from the end of the instruction that sets it to the end of the one
 //! that clears it; a handler, from the beginning of its entry to the end of its return; a long
-//! instruction, from its beginning to its end, as the simulator takes interrupts between instructions.
+//! instruction, from its beginning to its end, as the simulator takes interrupts between instructions; one
+//! that itself enters a handler, such as SVC, from its beginning to the end of the handler's return.
 //! Time asleep does not count if the interrupt would have ended it ([`Machine::would_wake`]).
 //!
 //! What still holds the interrupt back when the run ends is an interval of its own.
@@ -78,6 +79,8 @@ pub struct HeldBackRecorder<'a> {
     now: u64,
     newest: u32,
     newest_node: Option<Node>,
+    /// The exception that was being handled before that.
+    handled: u16,
 }
 
 impl<'a> HeldBackRecorder<'a> {
@@ -92,7 +95,13 @@ impl<'a> HeldBackRecorder<'a> {
             now: machine.cycles().0,
             newest: machine.register(Register::Pc),
             newest_node: None,
+            handled: machine.exception(),
         }
+    }
+
+    /// Returns whether the latest instruction has itself entered a handler that holds the interrupt back.
+    fn has_entered(&self, machine: &Machine) -> bool {
+        machine.exception() != self.handled && self.blocker(machine).is_some()
     }
 
     fn blocker(&self, machine: &Machine) -> Option<Blocker> {
@@ -232,6 +241,7 @@ impl Observer for HeldBackRecorder<'_> {
         let now = machine.cycles().0;
         self.update(machine, now);
         self.now = now;
+        self.handled = machine.exception();
         self.calls.before(machine)
     }
 
@@ -249,6 +259,12 @@ impl Observer for HeldBackRecorder<'_> {
         let now = machine.cycles().0;
         self.newest = instruction.address;
         self.newest_node = self.calls.innermost();
+        if self.open.is_none() && self.has_entered(machine) {
+            // An instruction such as SVC ends with the entry that it causes.
+            self.now = instruction.began.0;
+            self.calls.executed(machine, instruction);
+            return;
+        }
         if self.open.is_none() && matches!(self.whose, HeldInterrupt::OfPriority(_)) {
             self.record_alone(instruction.began.0, now);
         }
@@ -345,6 +361,50 @@ mod tests {
                 assert_eq!(ended.len() + 1, all.len());
             }
         }
+    }
+
+    /// PRIMASK is set while the core sleeps for most of a tick of 1000 cycles, at whose end the interrupt wakes it.
+    #[test]
+    fn a_masked_sleep_that_an_interrupt_ends_holds_nothing_back() {
+        let soc = include_str!("../../../socs/stm32c031.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("good"));
+        // ldr r0, =SysTick; ldr r1, =999; str r1, [r0, #4]; r1 = 7; str r1, [r0]; cpsid i; wfi; cpsie i; b .
+        let code = [0x4804_u16, 0x4905, 0x6041, 0x2107, 0x6001, 0xB672, 0xBF30, 0xB662, 0xE7FE, 0];
+        let mut words = [0x0800_0041_u32; 16];
+        words[0] = 0x2000_1000;
+        // SysTick's handler: b .
+        words[15] = 0x0800_0051;
+        let mut bytes = words.map(u32::to_le_bytes).concat();
+        bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+        bytes.extend([0xE000_E010_u32, 999].map(u32::to_le_bytes).concat());
+        let image = Image::from_bytes(&bytes, 0x0800_0000).expect("an image");
+        machine.load(&image).expect("it fits");
+        let mut held = HeldBackRecorder::new(&machine, &image, HeldInterrupt::Masked);
+        machine.run_observed(Cycles(3_000), &mut held);
+        let [masked] = &held.intervals(Map::new(&image, None))[..] else { panic!("{held:?}") };
+        assert!(masked.ended - masked.began > 900, "{masked:?}");
+        assert!((1..30).contains(&masked.cycles), "{masked:?}");
+    }
+
+    #[test]
+    fn of_what_has_the_same_ends_the_longest_is_kept() {
+        let (machine, image) = stopped();
+        let mut held = HeldBackRecorder::new(&machine, &image, HeldInterrupt::OfPriority(0));
+        held.newest = 0x0800_0008;
+        let mut mask = |began: u64, cycles: u64| {
+            let by = vec![Blocker::Primask];
+            let open = Open { began, asleep: 0, by, address: 0x0800_0008, node: None };
+            held.record(open, began + cycles, 0x0800_0008);
+        };
+        mask(10, 3);
+        mask(20, 40);
+        // Of equally long ones the first.
+        mask(100, 40);
+        mask(200, 30);
+        held.record_alone(300, 302);
+        let site = held.sites.values().next().expect("a site");
+        assert_eq!((site.longest.cycles, site.longest.began, site.ended), (40, 20, 60));
+        assert_eq!((site.times, site.total), (5, 115));
     }
 
     #[test]

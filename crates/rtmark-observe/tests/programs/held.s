@@ -1,7 +1,7 @@
 @ SPDX-License-Identifier: MIT OR Apache-2.0
 @ What holds an interrupt back. The numbers are the cycles of a Cortex-M0 (DDI 0432C, table 3-1).
         .include "thumb.inc"
-        vectors 0x20001000, svc=handler
+        vectors 0x20001000, svc=handler, irq0=device
 
 function reset
         bl      main
@@ -55,3 +55,7 @@ function handler
         nop
         bx      lr
 done handler
+
+function device
+        bx      lr
+done device
