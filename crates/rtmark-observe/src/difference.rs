@@ -330,6 +330,33 @@ mod tests {
         assert_eq!(caused(&other, &one), text);
     }
 
+    /// Of helpers that differ with all that they call, the one whose difference is nearest to the whole.
+    #[test]
+    fn the_helper_named_is_the_one_that_explains_most() {
+        let helpers = |main: u64, inclusive: [u64; 2]| {
+            let mut span = cost(&[
+                (Role::Thread, "main", main, 1),
+                (Role::Division, "__aeabi_uidiv", 0, 2),
+                (Role::Division, "__aeabi_uldivmod", 0, 1),
+            ]);
+            for (part, cycles) in span.parts[1..].iter_mut().zip(inclusive) {
+                part.inclusive_cycles = cycles;
+            }
+            span
+        };
+        let text = "`__aeabi_uldivmod` with all that it calls took 2.0 times as long, 180 cycles against 90, in 1 \
+                    call against 1 call: 90 cycles, 90 % of the difference.";
+        let (mut one, mut other) = (helpers(100, [30, 180]), helpers(70, [20, 90]));
+        (one.whole.cycles, other.whole.cycles) = (200, 100);
+        assert_eq!(caused(&one, &other), text);
+        // One that takes the same explains nothing, even where other parts make up for most.
+        let (mut one, mut other) = (helpers(400, [30, 90]), helpers(100, [30, 90]));
+        (one.whole.cycles, other.whole.cycles) = (400, 300);
+        let text = "`main` took 4.0 times as long, 400 cycles against 100: 300 cycles, of which other parts make up \
+                    for 200.";
+        assert_eq!(caused(&one, &other), text);
+    }
+
     #[test]
     fn a_function_that_is_called_more_often_says_so() {
         let one = cost(&[(Role::Thread, "work", 300, 3), (Role::Thread, "main", 110, 1)]);

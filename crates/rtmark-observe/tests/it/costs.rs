@@ -42,6 +42,8 @@ fn profiled(program: &Program, machine: &mut Machine, lines: Option<&Lines<'_>>)
     observe(machine, &mut profile);
     let report = profile.report(machine, lines);
     assert_eq!(report.cycles, machine.cycles().0);
+    let sum: u64 = report.functions.iter().map(|function| function.exclusive_cycles).sum();
+    assert_eq!(sum, report.cycles, "each cycle is one function's");
     report
 }
 
@@ -113,6 +115,23 @@ fn functions_cost_the_same_wherever_an_interrupt_comes() {
         let [own, whole, count, calls] = of(&report.functions, "device");
         assert_eq!((own, count, calls), (whole, 2, 1), "{cycle}");
         assert_eq!(of(&report.functions, "[IRQ 0]")[3], 1, "{cycle}");
+    }
+}
+
+/// Pipelined cores let an instruction enter before the earlier one is done, and return from exceptions meanwhile.
+#[test]
+fn each_cycle_is_one_functions_on_every_core() {
+    let program = Program::build("cores", CORTEX_M, &["calls.s"]);
+    for core in ["m0plus", "m3", "m4f", "m33", "m7"] {
+        let ready = program.until(&soc(&format!("generic-cortex-{core}")), "stop");
+        let undisturbed = profiled(&program, &mut ready.clone(), None);
+        for cycle in 1..undisturbed.cycles - 2 {
+            let mut machine = ready.clone();
+            machine.arm_interrupt(0, 0);
+            machine.pend_interrupt(0, Cycles(cycle));
+            let report = profiled(&program, &mut machine, None);
+            assert_eq!(of(&report.functions, "leaf")[2..], [18, 9], "{core} {cycle}");
+        }
     }
 }
 
