@@ -387,3 +387,17 @@ fn a_task_begins_by_a_jump_to_another_stack() {
     assert_eq!(paths, ["reset", "reset main", "reset replacing", "task", "task called"]);
     assert_eq!((calls.stack_number(), calls.stack()), (Some(1), vec!["task", "called"]));
 }
+
+#[test]
+fn a_function_with_a_large_frame_stays_where_it_was_called() {
+    let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
+    let program = Program::build("large-frame", &flags, &["large_frame.s"]);
+    let mut machine = program.until(&soc("generic-hazard3"), "stop");
+    let mut calls = Calls::new(program.image.symbols());
+    observe(&mut machine, &mut calls);
+    let paths: Vec<_> =
+        calls.nodes().map(|node| (calls.path(node).join(" "), calls.times(node))).collect();
+    let expected = [("reset", 1), ("reset large", 1), ("reset large leaf", 1)];
+    assert_eq!(paths, expected.map(|(path, times)| (path.to_owned(), times)));
+    assert_eq!(calls.stack_number(), Some(0));
+}

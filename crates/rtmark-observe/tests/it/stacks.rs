@@ -95,6 +95,14 @@ fn a_handler_uses_the_stacks_of_several_modes() {
     assert_eq!(of(&program, machine), expected);
 }
 
+#[test]
+fn a_frame_of_two_kibibytes_is_on_the_same_stack() {
+    let flags = [CORTEX_M, &["-mcpu=cortex-m3"]].concat();
+    let program = Program::build("frames", &flags, &["frames.s"]);
+    let expected = [stack("reset", Main, 8 + 2048, 0x2000_4000)];
+    assert_eq!(of(&program, program.until(&soc("generic-cortex-m3"), "stop")), expected);
+}
+
 /// Names threads after the stack that they are on.
 #[derive(Debug)]
 struct ByStack;
