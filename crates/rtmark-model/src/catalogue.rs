@@ -403,6 +403,26 @@ mod tests {
     }
 
     #[test]
+    fn a_row_is_that_of_its_suite() {
+        let row = |suite, row, times| {
+            format!("{{ suite = \"{suite}\", row = \"{row}\", times = {times} }}")
+        };
+        let [x, y, z] = [
+            ("zephyr-latency-measure", "x", 2),
+            ("thread-metric", "y", 3),
+            ("thread-metric", "x", 5),
+        ]
+        .map(|(suite, name, times)| row(suite, name, times));
+        let text = format!("{GOOD}equal = [{x}, {y}, {z}]\n");
+        let catalogue = Catalogue::from_files([("x", &*text)]).expect("good");
+        let times = |suite, row| catalogue.equal_to(suite, row).map(|(_, row)| row.times.get());
+        assert_eq!(times(Suite::ThreadMetric, "x"), Some(5));
+        assert_eq!(times(Suite::ThreadMetric, "y"), Some(3));
+        assert_eq!(times(Suite::ZephyrLatencyMeasure, "x"), Some(2));
+        assert_eq!(times(Suite::ZephyrLatencyMeasure, "y"), None);
+    }
+
+    #[test]
     fn rows_of_other_suites_are_found() {
         let catalogue = Catalogue::builtin().expect("good");
         let found = |suite, row| {

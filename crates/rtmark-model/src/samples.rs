@@ -390,6 +390,18 @@ mod tests {
         assert!((steady.sigma - 1.25_f64.sqrt()).abs() < 1e-12);
     }
 
+    #[test]
+    fn equal_samples_count_as_often_as_they_occur() {
+        let series = samples(&[9, 1, 1, 1, 5].map(|v| (v, Disturbance::NONE)));
+        let steady = series.statistics().and_then(|s| s.steady).expect("four steady ones");
+        // The squares of 1, 1, 1 and 3.
+        assert!((steady.mean - 2.0).abs() < 1e-12 && (steady.sigma - 3_f64.sqrt()).abs() < 1e-12);
+        let times: Vec<_> = series.runs().iter().map(|run| (run.value, run.times)).collect();
+        assert_eq!(times, [(9, 1), (1, 3), (5, 1)]);
+        let disturbed = samples(&[(1, Disturbance::NONE), (1, TICK), (2, TICK)]);
+        assert_eq!(disturbed.runs().len(), 3);
+    }
+
     /// Returns samples with this many of each length, after a first one.
     fn mixed(lengths: &[(u64, usize)]) -> Samples {
         let steady = lengths.iter().flat_map(|&(value, times)| std::iter::repeat_n(value, times));

@@ -442,4 +442,15 @@ mod tests {
         assert_eq!(of(&[]), None);
         assert_eq!(Placement::middle(&[placement(0, &[])]), None);
     }
+
+    #[test]
+    fn files_keep_what_is_not_usual() {
+        let firmware = Firmware { layout: 3, ..Firmware::default() };
+        let json = serde_json::to_string(&firmware).expect("it has a form");
+        assert_eq!(serde_json::from_str::<Firmware>(&json).expect("its own form"), firmware);
+        assert!(!firmware.is_unknown() && Firmware::default().is_unknown());
+        let unpaired = Unpaired { restarted: 1, ends: 2, open: 3 };
+        let json = serde_json::to_string(&unpaired).expect("it has a form");
+        assert_eq!(serde_json::from_str::<Unpaired>(&json).expect("its own form"), unpaired);
+    }
 }

@@ -427,6 +427,7 @@ mod tests {
     fn values_parse_by_their_form() {
         let of = |id: &str, text: &str| setting_info(id).expect("listed").parse(text);
         assert_eq!(of("asserts", "off"), Ok(Setting::Switch(false)));
+        assert_eq!(of("asserts", "on"), Ok(Setting::Switch(true)));
         assert_eq!(of("stack_check", "2"), Ok(Setting::Number(2)));
         assert_eq!(of("stack_check", "off"), Ok(Setting::Number(0)));
         assert_eq!(of("opt", "3"), Ok(Setting::Text("3".into())));

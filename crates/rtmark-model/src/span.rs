@@ -167,3 +167,40 @@ impl JsonSchema for Expected {
         schema
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(ticks: Expected, interrupts: Expected) -> Span {
+        Span {
+            from: "give".to_owned(),
+            to: "taken".to_owned(),
+            counted: Counted::Awake,
+            switches: 1,
+            overhead: Overhead::None,
+            ticks,
+            interrupts,
+        }
+    }
+
+    #[test]
+    fn handlers_beyond_those_that_belong_inside_disturb() {
+        let disturbed = |span: &Span, ticks, interrupts| {
+            let Disturbance { tick, interrupt } = span.disturbance(ticks, interrupts);
+            (tick, interrupt)
+        };
+        let one = span(Expected::Exactly(0), Expected::Exactly(2));
+        assert_eq!(disturbed(&one, 0, 2), (false, false));
+        assert_eq!((disturbed(&one, 1, 1), disturbed(&one, 0, 3)), ((true, false), (false, true)));
+        let any = span(Expected::Any, Expected::Exactly(0));
+        assert_eq!(disturbed(&any, 9, 1), (false, true));
+    }
+
+    #[test]
+    fn files_keep_which_cycles_count() {
+        let awake = span(Expected::Any, Expected::Exactly(2));
+        let json = serde_json::to_string(&awake).expect("it has a form");
+        assert_eq!(serde_json::from_str::<Span>(&json).expect("its own form"), awake);
+    }
+}

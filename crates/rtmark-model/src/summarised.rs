@@ -245,5 +245,9 @@ mod tests {
         summary.percentiles = vec![Percentile { per_cent: 50.0, value: 9.0 }];
         assert_eq!(summary.typical(), Some((Statistic::Median, 9.0)));
         assert_eq!(Summarised::default().typical(), None);
+        // A histogram of nothing has no median.
+        let histogram = vec![Bin { value: 7, times: 0 }];
+        let empty = Summarised { max: Some(3.0), histogram, ..Summarised::default() };
+        assert_eq!(empty.typical(), Some((Statistic::Max, 3.0)));
     }
 }
