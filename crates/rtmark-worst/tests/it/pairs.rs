@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch, WatchId};
 use rtmark_worst::{
-    Aspect, Control, Findings, Interleaving, PairedInterrupt, Path, Question, Reach, Share, Window,
-    search,
+    Aspect, Control, Findings, HeldBack, Interleaving, PairedInterrupt, Path, Question, Reach,
+    Share, Window, search,
 };
 
 use crate::programs::slow;
@@ -286,6 +286,25 @@ fn pairs_without_limit_extend_to_the_handlers_return() {
         }
     }
     assert_eq!(found.pairs, expected);
+}
+
+/// A second interrupt that may come as well changes nothing about the code that holds the first one back.
+#[test]
+fn what_holds_the_first_interrupt_back_is_what_holds_it_back_alone() {
+    let core = CoreKind::CortexM3;
+    let priorities = [0x80, 0x40];
+    let firmware = program(core, priorities);
+    let window = Window { from: 200, to: 900 };
+    let asked = question(priorities, window, Some(4));
+    let alone = Question { second: None, ..asked.clone() };
+    let paths = [asked, alone].map(|asked| Path::new(machine(&firmware, &soc(core)), asked));
+    let [pair, alone] = paths.map(|path| path.expect("fine"));
+    for (interrupt, handler) in [(FIRST, "first"), (SECOND, "second")] {
+        assert_eq!(pair.handler_of(interrupt.into()), firmware.address(handler));
+    }
+    let [pair, alone] = [pair, alone].map(|path| all(&path, Share::WHOLE).held);
+    assert!(alone != HeldBack::default());
+    assert_eq!(pair, alone);
 }
 
 #[test]
