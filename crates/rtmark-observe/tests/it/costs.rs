@@ -7,9 +7,9 @@ use rtmark_observe::{
     Attribution, Calls, Cost, FunctionCost, Lines, Profile, Report, Role, Share, SpanCost,
     landmarks,
 };
-use rtmark_sim::{Cycles, Machine, Stop};
+use rtmark_sim::{Cycles, Machine, Register, Stop};
 
-use crate::support::{CORTEX_M, Program, RISC_V, observe, resolved, soc};
+use crate::support::{CORTEX_M, CORTEX_R, Program, RISC_V, observe, resolved, soc};
 
 /// Exclusive and inclusive cycles, instructions and calls of the functions in `calls.s`.
 const FUNCTIONS: [(&str, [u64; 4]); 10] = [
@@ -133,6 +133,34 @@ fn each_cycle_is_one_functions_on_every_core() {
             assert_eq!(of(&report.functions, "leaf")[2..], [18, 9], "{core} {cycle}");
         }
     }
+    let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
+    let program = Program::build("cores-riscv", &flags, &["one_pointer.s"]);
+    profiled(&program, &mut program.until(&soc("generic-hazard3"), "stop"), None);
+    let program = Program::build("cores-r5", CORTEX_R, &["modes.s"]);
+    let mut machine = program.until(&soc("zynqmp-r5"), "stop");
+    machine.set_register(Register::Pc, program.address("reset"));
+    profiled(&program, &mut machine, None);
+}
+
+/// Without exceptions, a profile of a run and the costs of a span of all its cycles are the same.
+#[test]
+fn profiles_and_costs_agree_on_a_pipelined_core() {
+    let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
+    let program = Program::build("agree", &flags, &["large_frame.s"]);
+    let mut machine = program.until(&soc("generic-hazard3"), "stop");
+    let symbols = program.image.symbols();
+    let span = Attribution::new(&machine, symbols, Cycles(0), Cycles::MAX);
+    let mut observers = (Profile::new(&machine, symbols), span);
+    observe(&mut machine, &mut observers);
+    let (profile, span) = observers;
+    let cost = span.cost();
+    let report = profile.report(&machine, None);
+    let costs: BTreeMap<_, _> =
+        cost.parts.iter().map(|part| (&*part.function, part.own.cycles)).collect();
+    let functions = report.functions.iter();
+    let profiled: BTreeMap<_, _> =
+        functions.map(|function| (&*function.name, function.exclusive_cycles)).collect();
+    assert_eq!(profiled, costs);
 }
 
 /// The caller is still the one that it was.

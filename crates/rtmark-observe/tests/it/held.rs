@@ -110,10 +110,39 @@ fn each_instruction_holds_back_for_as_long_as_it_takes() {
     assert_eq!(of("main+24"), masked("main+24", "main+24", "reset", 9, 1, 9));
     assert_eq!(of("main+16"), masked("main+16", "main+16", "reset", 4, 1, 4));
     assert_eq!(of("main+14"), masked("main+14", "main+14", "reset", 1, 1, 1));
+    // The instruction that masks ends before the mask begins; SVC's time is part of its handler's interval.
+    assert_eq!(of("main+2"), masked("main+2", "main+2", "reset", 1, 1, 1));
+    let svc = (program.address("main") & !1) + 28;
+    assert!(alone.iter().all(|held| held.from.address != svc));
     // What is executed while masked is no interval of its own, but the mask is.
     assert!(alone.iter().all(|held| held.from.function.as_deref() != Some("leaf")));
     assert!(held.iter().any(|held| held.by == ["PRIMASK"] && held.cycles == 19));
     assert!(held.is_sorted_by_key(|held| std::cmp::Reverse(held.cycles)));
+}
+
+/// The first of these cycles is wherever the interrupt's entry begins, in whatever is executed without being observed.
+#[test]
+fn a_handlers_interval_is_the_same_at_landmarks_alone() {
+    let program = Program::build("landmarked", CORTEX_M, &["held.s"]);
+    let landmarks = landmarks(program.image.symbols(), []);
+    let map = Map::new(&program.image, None);
+    for cycle in 1..150 {
+        let [every, some] = [false, true].map(|sparsely| {
+            let mut machine = program.until(&soc("generic-cortex-m0"), "stop");
+            machine.arm_interrupt(0, 0);
+            machine.pend_interrupt(0, Cycles(cycle));
+            let whose = HeldInterrupt::MaskedOrHandled(0x40);
+            let mut held = HeldBackRecorder::new(&machine, &program.image, whose);
+            if sparsely {
+                machine.run_observed_at(&landmarks, Cycles(10_000), &mut held);
+            } else {
+                observe(&mut machine, &mut held);
+            }
+            held.intervals(map)
+        });
+        assert!(every.iter().any(|held| held.by.contains(&"IRQ 0".to_owned())), "{cycle}");
+        assert_eq!(some, every, "{cycle}");
+    }
 }
 
 /// BASEPRI holds back what is not more urgent than its value; FAULTMASK everything.
