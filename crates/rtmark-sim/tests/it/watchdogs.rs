@@ -419,9 +419,9 @@ fn an_rp2040_divides_the_reference_clock_for_its_watchdog_and_shows_what_is_left
     // The core has the reference clock, so that a count of TICK is a cycle.
     write(&mut machine, 0, &crystal);
     write(&mut machine, 0, &[selects]);
-    write(&mut machine, watchdog, &[(TICK, TICK_ENABLE | 500)]);
+    write(&mut machine, watchdog, &[(TICK, TICK_ENABLE | 0x1F4)]);
     let tick = read(&mut machine, watchdog + TICK);
-    assert_eq!(tick & 0x7FF, TICK_RUNNING | TICK_ENABLE | 500);
+    assert_eq!(tick & 0x7FF, TICK_RUNNING | TICK_ENABLE | 0x1F4);
     let began = machine.cycles().0;
     for _ in 0..3 {
         assert_eq!(machine.run(Cycles(machine.cycles().0 + 135)), Stop::Limit);
