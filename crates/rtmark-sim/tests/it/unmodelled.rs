@@ -174,10 +174,6 @@ fn what_chips_do_beyond_their_models_is_reported() {
         // BITMODE of a timer of 16 bits and of one of 32, PRESCALER.
         (nrf51, 0x4000_9508, 1, 3),
         (nrf51, 0x4000_8510, 9, 10),
-        // The other core's reset.
-        (rp2040, 0x4001_2004, 1, 1 << 16),
-        (rp2350, 0x4001_A004, 1, 1 << 24),
-        (risc_v, 0x4001_A004, 1, 1 << 24),
         // HDSEL of a USART, in both layouts.
         (f405, 0x4000_4414, 1 << 8, 1 << 3),
         (l432, 0x4000_4408, 1 << 8, 1 << 3),
