@@ -58,6 +58,13 @@ fn the_random_bit_of_the_ring_oscillator_changes() {
     }
 }
 
+/// MicroPython changes the clock of an RP2350's flash when OUTTOPAD says that the select pin is driven high.
+#[test]
+fn no_transfer_of_the_flash_is_under_way_when_the_program_looks() {
+    let [_, Rp { mut rig, select: (status, ..), .. }] = both();
+    assert_eq!(rig.read(status), 0x2_2200);
+}
+
 /// A Pico's BOOTSEL button pulls the select pin low, which its pad pulls up.
 #[test]
 fn nobody_presses_the_button_at_the_flashs_select_pin() {
