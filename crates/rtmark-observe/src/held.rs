@@ -99,9 +99,11 @@ impl<'a> HeldBackRecorder<'a> {
         }
     }
 
-    /// Returns whether the latest instruction has itself entered a handler that holds the interrupt back.
+    /// Returns whether the latest instruction has itself entered a handler that holds the interrupt back, if handlers
+    /// count.
     fn has_entered(&self, machine: &Machine) -> bool {
-        machine.exception() != self.handled && self.blocker(machine).is_some()
+        let handlers_count = self.whose != HeldInterrupt::Masked;
+        handlers_count && machine.exception() != self.handled && self.blocker(machine).is_some()
     }
 
     fn blocker(&self, machine: &Machine) -> Option<Blocker> {

@@ -60,6 +60,8 @@ impl RunLimit {
 mod tests {
     use std::convert::Infallible;
 
+    use rtmark_sim::{ClockControl, Soc};
+
     use super::*;
     use crate::tests::programs::{Program, soc};
 
@@ -84,6 +86,28 @@ mod tests {
             assert!((cycle..cycle + 5).contains(&session.machine.cycles().0), "{limit:?}");
             assert_eq!(runs, 1);
         }
+    }
+
+    /// The program sets the clock from 12 MHz, that of reset, to 48 MHz.
+    #[test]
+    fn a_run_lasts_its_time_by_a_clock_that_has_become_faster() {
+        let soc = include_str!("../../../socs/stm32c031.toml");
+        let mut soc = Soc::from_toml(soc).expect("a soc");
+        soc.clock_control = ClockControl::Registers;
+        // ldr r0, =RCC_CR; movs r1, #5; lsls r1, #8; str r1, [r0]; b .
+        let code = [0x4802_u16, 0x2105, 0x0209, 0x6001, 0xE7FE, 0xBF00];
+        let mut bytes = [0x2000_1000_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
+        bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+        bytes.extend(0x4002_1000_u32.to_le_bytes());
+        let image = Image::from_bytes(&bytes, 0x0800_0000).expect("an image");
+        let mut session = Session::new(&soc, &image).expect("it fits");
+        let limit = RunLimit::Time(Duration::from_millis(1));
+        assert_eq!(limit.cycle(&session), Cycles(12_000));
+        let Ok(ending) = limit
+            .run(&mut session, |session, until| Ok::<_, Infallible>(session.run(until, |_| {})));
+        assert!(matches!(ending, Ending::Limit), "{ending:?}");
+        let cycles = session.machine.cycles().0;
+        assert!((47_800..48_010).contains(&cycles), "{cycles}");
     }
 
     #[test]
