@@ -171,7 +171,7 @@ impl TryFrom<String> for ClockCondition {
 
 impl ClockCondition {
     /// Returns whether it holds, given the values of registers.
-    pub(crate) fn holds(&self, read: &impl Fn(u32) -> u32) -> bool {
+    pub(crate) fn holds(&self, read: &dyn Fn(u32) -> u32) -> bool {
         self.field.of(read) == self.value
     }
 }
@@ -199,7 +199,7 @@ impl ClockField {
     }
 
     /// Returns the field's value, given its register's.
-    fn of(&self, read: &impl Fn(u32) -> u32) -> u32 {
+    fn of(&self, read: &dyn Fn(u32) -> u32) -> u32 {
         read(self.address) >> self.bit & self.largest()
     }
 }
@@ -245,7 +245,7 @@ impl Frequency {
 
 impl ClockFactor {
     /// Applies the factor to a frequency.
-    fn apply(&self, to: Frequency, read: &impl Fn(u32) -> u32) -> Result<Frequency, String> {
+    fn apply(&self, to: Frequency, read: &dyn Fn(u32) -> u32) -> Result<Frequency, String> {
         let operand = self.multiply.as_ref().or(self.divide.as_ref());
         let Some(operand) = operand else { return Ok(to) };
         let by = u128::from(self.number(operand, read)?);
@@ -259,12 +259,12 @@ impl ClockFactor {
     }
 
     /// Returns what it multiplies by; `None` if the field holds a reserved value, or if it divides.
-    pub(crate) fn multiplier(&self, read: &impl Fn(u32) -> u32) -> Option<u32> {
+    pub(crate) fn multiplier(&self, read: &dyn Fn(u32) -> u32) -> Option<u32> {
         self.number(self.multiply.as_ref()?, read).ok()
     }
 
     /// Returns the number that an operand stands for, which is not 0.
-    fn number(&self, operand: &ClockOperand, read: &impl Fn(u32) -> u32) -> Result<u32, String> {
+    fn number(&self, operand: &ClockOperand, read: &dyn Fn(u32) -> u32) -> Result<u32, String> {
         let field = match operand {
             ClockOperand::Constant(number) => return Ok(*number),
             ClockOperand::Field(field) => field,
@@ -287,14 +287,14 @@ impl ClockFactor {
 impl ClockTree {
     /// Returns the core's frequency, or the field because of which it has none. `read` returns the value of
     /// the register at an address.
-    pub(crate) fn core_clock(&self, read: &impl Fn(u32) -> u32) -> Result<Hertz, String> {
+    pub(crate) fn core_clock(&self, read: &dyn Fn(u32) -> u32) -> Result<Hertz, String> {
         let found = self.frequency(&self.core, read)?;
         let fits = u32::try_from(found.hertz()).ok().filter(|hertz| *hertz > 0);
         fits.map(Hertz).ok_or_else(|| format!("{} would be {} Hz", self.core, found.hertz()))
     }
 
     /// Returns the frequency of a clock, unless it is off or not known.
-    pub(crate) fn clock(&self, name: &str, read: &impl Fn(u32) -> u32) -> Option<ClockRate> {
+    pub(crate) fn clock(&self, name: &str, read: &dyn Fn(u32) -> u32) -> Option<ClockRate> {
         self.frequency(name, read).ok()?.reduced()
     }
 
@@ -309,7 +309,7 @@ impl ClockTree {
     }
 
     /// Returns the frequency of the clock with a name. A clock derives only from earlier ones, so this ends.
-    fn frequency(&self, name: &str, read: &impl Fn(u32) -> u32) -> Result<Frequency, String> {
+    fn frequency(&self, name: &str, read: &dyn Fn(u32) -> u32) -> Result<Frequency, String> {
         let Some(node) = self.clocks.iter().find(|clock| clock.name == name) else {
             return Err(format!("there is no clock {name}"));
         };
@@ -332,7 +332,7 @@ impl ClockTree {
     }
 
     /// Returns the frequency from which a clock derives, or that of an oscillator.
-    fn input(&self, node: &ClockNode, read: &impl Fn(u32) -> u32) -> Result<Frequency, String> {
+    fn input(&self, node: &ClockNode, read: &dyn Fn(u32) -> u32) -> Result<Frequency, String> {
         if let Some(clock) = node.hz.or(node.crystal_hz) {
             return Ok(Frequency::of(clock));
         }
