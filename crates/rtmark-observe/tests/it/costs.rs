@@ -404,28 +404,32 @@ fn calls_are_counted_at_landmarks_alone() {
     }
 }
 
-#[test]
-fn a_task_begins_by_a_jump_to_another_stack() {
+/// Examines the calls of a program for RISC-V after it has run to its end.
+fn examine_calls(name: &str, source: &str, examine: impl FnOnce(&Calls<'_>)) {
     let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
-    let program = Program::build("starts", &flags, &["starts.s"]);
+    let program = Program::build(name, &flags, &[source]);
     let mut machine = program.until(&soc("generic-hazard3"), "stop");
     let mut calls = Calls::new(program.image.symbols());
     observe(&mut machine, &mut calls);
-    let paths: Vec<_> = calls.nodes().map(|node| calls.path(node).join(" ")).collect();
-    assert_eq!(paths, ["reset", "reset main", "reset replacing", "task", "task called"]);
-    assert_eq!((calls.stack_number(), calls.stack()), (Some(1), vec!["task", "called"]));
+    examine(&calls);
+}
+
+#[test]
+fn a_task_begins_by_a_jump_to_another_stack() {
+    examine_calls("starts", "starts.s", |calls| {
+        let paths: Vec<_> = calls.nodes().map(|node| calls.path(node).join(" ")).collect();
+        assert_eq!(paths, ["reset", "reset main", "reset replacing", "task", "task called"]);
+        assert_eq!((calls.stack_number(), calls.stack()), (Some(1), vec!["task", "called"]));
+    });
 }
 
 #[test]
 fn a_function_with_a_large_frame_stays_where_it_was_called() {
-    let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
-    let program = Program::build("large-frame", &flags, &["large_frame.s"]);
-    let mut machine = program.until(&soc("generic-hazard3"), "stop");
-    let mut calls = Calls::new(program.image.symbols());
-    observe(&mut machine, &mut calls);
-    let paths: Vec<_> =
-        calls.nodes().map(|node| (calls.path(node).join(" "), calls.times(node))).collect();
-    let expected = [("reset", 1), ("reset large", 1), ("reset large leaf", 1)];
-    assert_eq!(paths, expected.map(|(path, times)| (path.to_owned(), times)));
-    assert_eq!(calls.stack_number(), Some(0));
+    examine_calls("large-frame", "large_frame.s", |calls| {
+        let paths: Vec<_> =
+            calls.nodes().map(|node| (calls.path(node).join(" "), calls.times(node))).collect();
+        let expected = [("reset", 1), ("reset large", 1), ("reset large leaf", 1)];
+        assert_eq!(paths, expected.map(|(path, times)| (path.to_owned(), times)));
+        assert_eq!(calls.stack_number(), Some(0));
+    });
 }
