@@ -3,7 +3,7 @@
 //! The main types, in the order in which you meet them:
 //!
 //! - a [`Soc`] describes a chip: its core, clock, memories and peripherals, read from TOML;
-//! - an [`Image`] is firmware, read from the bytes of an ELF, Intel HEX, UF2 or raw file;
+//! - an [`Image`] is firmware, read from the bytes of an ELF, Intel HEX, UF2, DfuSe or raw file;
 //! - a [`Machine`] is a soc that runs an image. It is a value: clone it, and both copies continue
 //!   identically;
 //! - a [`Watch`] asks the machine to record each time an address is reached, or an exception becomes

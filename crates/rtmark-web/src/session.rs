@@ -114,8 +114,9 @@ impl Session {
     ) -> Result<Self, String> {
         let mut soc = Soc::from_toml(soc).map_err(|error| format!("the soc file: {error}"))?;
         let bytes: &'static [u8] = Box::leak(image.into());
-        let image = Image::from_bytes(bytes, soc.vector_base())
-            .map_err(|error| format!("the image: {error}; ELF, UF2, Intel HEX and raw are read"))?;
+        let image = Image::from_bytes(bytes, soc.vector_base()).map_err(|error| {
+            format!("the image: {error}; ELF, UF2, Intel HEX, DfuSe and raw are read")
+        })?;
         soc.clock_control = clock_control(&image);
         let mut machine = Machine::new(&soc);
         machine.load(&image).map_err(|error| {

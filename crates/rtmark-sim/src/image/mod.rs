@@ -1,11 +1,12 @@
 //! Firmware images: a file's contents, in the form that the simulator loads.
 //!
-//! ELF executables, Intel HEX, UF2 and raw binaries become segments to load, with symbols and sections
+//! ELF executables, Intel HEX, UF2, DfuSe and raw binaries become segments to load, with symbols and sections
 //! where the format has them. Any input results in an [`Image`] or an [`ImageError`], never a panic, and
 //! takes no more memory than a small multiple of the file's size.
 
 mod boot_block;
 mod chunks;
+mod dfuse;
 mod elf;
 mod hex;
 mod names;
@@ -33,6 +34,8 @@ pub enum ImageFormat {
     IntelHex,
     /// UF2, the format for boards with a USB bootloader.
     Uf2,
+    /// DfuSe, the format of ST's USB bootloader.
+    DfuSe,
     /// Plain bytes, without an address.
     Raw,
 }
@@ -44,6 +47,8 @@ impl ImageFormat {
             Self::Elf
         } else if bytes.starts_with(&uf2::MAGIC) {
             Self::Uf2
+        } else if bytes.starts_with(&dfuse::MAGIC) {
+            Self::DfuSe
         } else if hex::is_hex(bytes) {
             Self::IntelHex
         } else {
@@ -58,6 +63,7 @@ impl fmt::Display for ImageFormat {
             Self::Elf => "ELF",
             Self::IntelHex => "Intel HEX",
             Self::Uf2 => "UF2",
+            Self::DfuSe => "DfuSe",
             Self::Raw => "raw binary",
         })
     }
@@ -328,6 +334,14 @@ pub enum ImageError {
     /// A UF2 file in order, with contents that cannot be loaded.
     #[error("a UF2 file with {0}")]
     Uf2Contents(String),
+    /// A DfuSe file is wrong.
+    #[error("a damaged or truncated DfuSe file: at offset {offset:#x}: {problem}")]
+    DfuSe {
+        /// The offset in the file.
+        offset: usize,
+        /// What is wrong there.
+        problem: String,
+    },
     /// A block of a UF2 file is wrong.
     #[error("a damaged or truncated UF2 file: block at offset {offset:#x}: {problem}")]
     Uf2 {
@@ -349,6 +363,7 @@ impl Image {
             ImageFormat::Elf => return Self::from_elf(bytes),
             ImageFormat::IntelHex => Self::from_hex(bytes),
             ImageFormat::Uf2 => Self::from_uf2(bytes),
+            ImageFormat::DfuSe => Self::from_dfuse(bytes),
             ImageFormat::Raw if raw::is_s_records(bytes) => Err(ImageError::SRecords),
             ImageFormat::Raw => Self::from_raw(bytes, raw_base),
         }?;

@@ -40,7 +40,7 @@ const NO_FILE: &str = "-";
 
 /// Run any firmware on the simulator: show its output, and how it ended
 ///
-/// The image is an ELF file, Intel HEX, UF2 or a raw binary, recognised by its contents. The
+/// The image is an ELF file, Intel HEX, UF2, DfuSe or a raw binary, recognised by its contents. The
 /// program's output, and that of --stats and --dump, goes to stdout; how the run ended goes to
 /// stderr. Numbers are decimal, or hexadecimal with the prefix 0x, and may contain underscores.
 #[derive(Debug, Args)]
@@ -62,7 +62,7 @@ Examples:
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// Image: an ELF file, Intel HEX, UF2 or a raw binary
+    /// Image: an ELF file, Intel HEX, UF2, DfuSe or a raw binary
     #[arg(required_unless_present = "resume")]
     image: Option<PathBuf>,
     /// Soc, by name or path of a soc file

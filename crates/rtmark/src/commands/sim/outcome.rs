@@ -22,7 +22,7 @@ pub struct Outcome<'a> {
     pub schema_version: u32,
     /// The path of the image, as given.
     pub image: String,
-    /// ELF, Intel HEX, UF2 or raw binary.
+    /// ELF, Intel HEX, UF2, DfuSe or raw binary.
     pub image_format: String,
     /// The address at which a raw binary was placed.
     #[serde(skip_serializing_if = "Option::is_none")]

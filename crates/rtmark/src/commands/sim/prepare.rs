@@ -188,8 +188,8 @@ impl Arguments {
                 ImageError::SRecords => {
                     "convert them: arm-none-eabi-objcopy -I srec -O ihex FILE image.hex"
                 }
-                ImageError::Empty => "give an ELF file, Intel HEX, UF2 or raw binary that is not empty",
-                ImageError::Hex { .. } | ImageError::Uf2 { .. } => {
+                ImageError::Empty => "give an ELF file, Intel HEX, UF2, DfuSe or raw binary that is not empty",
+                ImageError::Hex { .. } | ImageError::Uf2 { .. } | ImageError::DfuSe { .. } => {
                     "create the file again, and copy it completely"
                 }
                 _ => "link the file again, and copy it completely",
