@@ -94,17 +94,23 @@ fn functions_cost_what_the_manual_says() {
     assert!(report.lines.is_empty());
 }
 
-/// An interrupt may come before the first instruction of a function that has just been called.
-#[test]
-fn functions_cost_the_same_wherever_an_interrupt_comes() {
-    let program = Program::build("interrupted", CORTEX_M, &["calls.s"]);
-    let ready = program.until(&soc("generic-cortex-m0"), "stop");
-    let undisturbed = profiled(&program, &mut ready.clone(), None);
+/// Examines the profile of a program that runs to its end and is interrupted once, for each cycle in which that can be.
+fn examine_interrupted(program: &Program, core: &str, examine: impl Fn(u64, &Report)) {
+    let ready = program.until(&soc(core), "stop");
+    let undisturbed = profiled(program, &mut ready.clone(), None);
     for cycle in 1..undisturbed.cycles - 2 {
         let mut machine = ready.clone();
         machine.arm_interrupt(0, 0);
         machine.pend_interrupt(0, Cycles(cycle));
-        let report = profiled(&program, &mut machine, None);
+        examine(cycle, &profiled(program, &mut machine, None));
+    }
+}
+
+/// An interrupt may come before the first instruction of a function that has just been called.
+#[test]
+fn functions_cost_the_same_wherever_an_interrupt_comes() {
+    let program = Program::build("interrupted", CORTEX_M, &["calls.s"]);
+    examine_interrupted(&program, "generic-cortex-m0", |cycle, report| {
         for (name, figures) in FUNCTIONS {
             let [exclusive, inclusive, instructions, calls] = of(&report.functions, name);
             // Entries that follow each other directly take less, and the second is not the instruction's.
@@ -115,7 +121,7 @@ fn functions_cost_the_same_wherever_an_interrupt_comes() {
         let [own, whole, count, calls] = of(&report.functions, "device");
         assert_eq!((own, count, calls), (whole, 2, 1), "{cycle}");
         assert_eq!(of(&report.functions, "[IRQ 0]")[3], 1, "{cycle}");
-    }
+    });
 }
 
 /// Pipelined cores let an instruction enter before the earlier one is done, and return from exceptions meanwhile.
@@ -123,15 +129,9 @@ fn functions_cost_the_same_wherever_an_interrupt_comes() {
 fn each_cycle_is_one_functions_on_every_core() {
     let program = Program::build("cores", CORTEX_M, &["calls.s"]);
     for core in ["m0plus", "m3", "m4f", "m33", "m7"] {
-        let ready = program.until(&soc(&format!("generic-cortex-{core}")), "stop");
-        let undisturbed = profiled(&program, &mut ready.clone(), None);
-        for cycle in 1..undisturbed.cycles - 2 {
-            let mut machine = ready.clone();
-            machine.arm_interrupt(0, 0);
-            machine.pend_interrupt(0, Cycles(cycle));
-            let report = profiled(&program, &mut machine, None);
+        examine_interrupted(&program, &format!("generic-cortex-{core}"), |cycle, report| {
             assert_eq!(of(&report.functions, "leaf")[2..], [18, 9], "{core} {cycle}");
-        }
+        });
     }
     let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
     let program = Program::build("cores-riscv", &flags, &["one_pointer.s"]);

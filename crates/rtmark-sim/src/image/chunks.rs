@@ -1,13 +1,6 @@
 //! Pieces of memory in the order of a file, combined into segments.
 
-use super::Segment;
-
-/// Two pieces of a file claim the same address.
-pub struct Overlap {
-    pub address: u32,
-    /// The later piece's position in the file, as given to [`Chunks::add`].
-    pub origin: usize,
-}
+use super::{ImageError, Segment};
 
 struct Chunk {
     address: u32,
@@ -42,21 +35,31 @@ impl Chunks {
     }
 
     /// Combines the pieces into segments, in ascending order of address.
-    pub fn into_segments(self) -> Result<Vec<Segment>, Overlap> {
+    ///
+    /// # Errors
+    /// When there are none, or when two claim the same address: `error_at` makes the error of the later one's
+    /// position in the file, as given to [`Chunks::add`].
+    pub fn into_segments(
+        self,
+        error_at: impl FnOnce(usize, String) -> ImageError,
+    ) -> Result<Vec<Segment>, ImageError> {
         let mut chunks = self.0;
         chunks.sort_by_key(|chunk| chunk.address);
         let mut joined: Vec<Chunk> = Vec::new();
         for chunk in chunks {
             match joined.last_mut() {
                 Some(last) if last.end() > u64::from(chunk.address) => {
-                    let origin = last.origin.max(chunk.origin);
-                    return Err(Overlap { address: chunk.address, origin });
+                    let problem = format!("data for {:#010x} came before", chunk.address);
+                    return Err(error_at(last.origin.max(chunk.origin), problem));
                 }
                 Some(last) if last.end() == u64::from(chunk.address) => {
                     last.bytes.extend(chunk.bytes);
                 }
                 _ => joined.push(chunk),
             }
+        }
+        if joined.is_empty() {
+            return Err(ImageError::Empty);
         }
         let segment = |chunk: Chunk| Segment::of_bytes(chunk.address, chunk.bytes);
         Ok(joined.into_iter().map(segment).collect())

@@ -78,12 +78,7 @@ impl Image {
                 }
             }
         }
-        let segments = chunks.into_segments().map_err(|overlap| {
-            error_at(overlap.origin, format!("data for {:#010x} came before", overlap.address))
-        })?;
-        if segments.is_empty() {
-            return Err(ImageError::Empty);
-        }
+        let segments = chunks.into_segments(error_at)?;
         Ok(Self { format: ImageFormat::DfuSe, segments, ..Self::default() })
     }
 }

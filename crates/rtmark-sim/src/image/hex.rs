@@ -102,11 +102,8 @@ impl Image {
         if !ended {
             return Err(error_at(last, "the file ends here without an end-of-file record"));
         }
-        image.segments = chunks.into_segments().map_err(|overlap| {
-            let problem = format!("data for {:#010x} came before", overlap.address);
-            error_at(overlap.origin, problem)
-        })?;
-        if image.segments.is_empty() { Err(ImageError::Empty) } else { Ok(image) }
+        image.segments = chunks.into_segments(error_at)?;
+        Ok(image)
     }
 }
 

@@ -104,12 +104,7 @@ impl Image {
                 format!("it is the last of {} blocks, found {}", family.announced, family.blocks);
             return Err(error_at(family.last, problem));
         }
-        let segments = family.chunks.into_segments().map_err(|overlap| {
-            error_at(overlap.origin, format!("data for {:#010x} came before", overlap.address))
-        })?;
-        if segments.is_empty() {
-            return Err(ImageError::Empty);
-        }
+        let segments = family.chunks.into_segments(error_at)?;
         let known = FAMILIES.into_iter().find(|(known, ..)| *known == id);
         let (architecture, chip) =
             known.map(|(_, architecture, chip)| (architecture, chip)).unzip();
