@@ -88,11 +88,11 @@ pub use memory::RAM_AT_RESET;
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
     Act, ActHow, Burst, BusMatrix, CacheSizes, ClockCondition, ClockControl, ClockFactor,
-    ClockField, ClockNode, ClockOperand, ClockTree, Contents, Control, CoreKind, EnableHow, Erase,
-    Follow, FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming, OutputLine,
-    Peripheral, PeripheralClock, PeripheralKind, PeripheralOutput, PeripheralRegister, Pins,
-    Program, PullUp, Pulled, Revision, Routes, Scale, SlowRead, Soc, SocError, Tier, TimeBase,
-    TimeBaseEnable, TimingBasis,
+    ClockField, ClockNode, ClockOperand, ClockTree, Contents, Control, CoreKind, DmaRequest,
+    EnableHow, Erase, Follow, FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming,
+    OutputLine, Peripheral, PeripheralClock, PeripheralKind, PeripheralOutput, PeripheralRegister,
+    Pins, Program, PullUp, Pulled, Revision, Routes, Scale, SlowRead, Soc, SocError, Tier,
+    TimeBase, TimeBaseEnable, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

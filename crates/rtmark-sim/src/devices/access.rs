@@ -43,6 +43,9 @@ impl Devices {
         if let Some(fault) = effects.send_fault {
             *self.send_faults.entry((self.attached[at].base, fault)).or_default() += 1;
         }
+        if let Some(channel) = effects.channel_enabled {
+            effects.without_model |= self.is_channel_without_model(at, channel);
+        }
         if let Some((pin, up)) = effects.pulled {
             self.pull(pin, up, &mut effects);
         }

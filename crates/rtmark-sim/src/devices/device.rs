@@ -1,6 +1,7 @@
 //! All kinds of devices, and which of them a peripheral of the soc file is.
 
 use super::ClockRatio;
+use super::dma::{Dma, DmaLayout, DmaMux};
 use super::exti::{Exti, ExtiLayout};
 use super::io_bank::{IoBank, IoBankLayout};
 use super::nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
@@ -47,6 +48,8 @@ pub enum Device {
     Iwdg(Iwdg),
     NrfWatchdog(NrfWatchdog),
     RpWatchdog(RpWatchdog),
+    Dma(Dma),
+    DmaMux(DmaMux),
 }
 
 macro_rules! each {
@@ -84,6 +87,8 @@ macro_rules! each {
             Device::Iwdg($it) => $what,
             Device::NrfWatchdog($it) => $what,
             Device::RpWatchdog($it) => $what,
+            Device::Dma($it) => $what,
+            Device::DmaMux($it) => $what,
         }
     };
 }
@@ -95,16 +100,21 @@ impl Device {
     pub fn of(peripheral: &Peripheral, soc: &Soc) -> Self {
         use PeripheralKind as Kind;
         let ratio = ClockRatio::undivided(soc.clock);
+        let has_requests = soc.has_dma_requests(&peripheral.name);
         match peripheral.kind {
             Kind::Registers => Self::Registers(Registers::new(peripheral, soc)),
             Kind::Pl011 => Self::Pl011(uart::Pl011::new(peripheral.fifo.unwrap_or(32))),
             Kind::CmsdkUart => Self::CmsdkUart(uart::Cmsdk::default()),
             Kind::CmsdkTimer => Self::CmsdkTimer(timer::CmsdkTimer::default()),
             Kind::CmsdkDualTimer => Self::CmsdkDualTimer(timer::CmsdkDualTimer::default()),
-            Kind::Stm32UsartV1 => Self::Stm32Usart(uart::Stm32::v1()),
-            Kind::Stm32UsartV2 => Self::Stm32Usart(uart::Stm32::v2(peripheral.fifo)),
-            Kind::Stm32Lpuart => Self::Stm32Usart(uart::Stm32::low_power(peripheral.fifo)),
-            Kind::Stm32Timer => Self::Stm32Timer(timer::Stm32Timer::new(peripheral)),
+            Kind::Stm32UsartV1 => Self::Stm32Usart(uart::Stm32::v1().with_dma(has_requests)),
+            Kind::Stm32UsartV2 => {
+                Self::Stm32Usart(uart::Stm32::v2(peripheral.fifo).with_dma(has_requests))
+            }
+            Kind::Stm32Lpuart => {
+                Self::Stm32Usart(uart::Stm32::low_power(peripheral.fifo).with_dma(has_requests))
+            }
+            Kind::Stm32Timer => Self::Stm32Timer(timer::Stm32Timer::new(peripheral, has_requests)),
             Kind::NrfUarte => Self::NrfUarte(uart::NrfUarte::new(peripheral)),
             Kind::NrfUart => Self::NrfUarte(uart::NrfUarte::without_dma()),
             Kind::SamUart => Self::SamUart(uart::Sam::new(uart::SamKind::Uart)),
@@ -140,11 +150,19 @@ impl Device {
             Kind::NrfWdt => Self::NrfWatchdog(NrfWatchdog::new(soc.clock)),
             Kind::Rp2040Watchdog => Self::RpWatchdog(RpWatchdog::new(soc.clock, RpChip::Rp2040)),
             Kind::Rp2350Watchdog => Self::RpWatchdog(RpWatchdog::new(soc.clock, RpChip::Rp2350)),
+            Kind::Stm32DmaChannels => Self::Dma(Dma::new(DmaLayout::Channels, peripheral, soc)),
+            Kind::Stm32DmaStreams => Self::Dma(Dma::new(DmaLayout::Streams, peripheral, soc)),
+            Kind::Stm32Dmamux => Self::DmaMux(DmaMux::default()),
             Kind::CadenceUart => Self::CadenceUart(uart::Cadence::new(peripheral.enabled)),
             Kind::CadenceTtc => Self::CadenceTtc(timer::CadenceTtc::new(ratio)),
             Kind::Rp2350RiscvTimer => Self::SioTimer(timer::SioTimer::new(peripheral, soc.clock)),
             // The core implements these itself, so nothing remains to be done here.
             Kind::RiscvClint | Kind::Pl390 => Self::Registers(Registers::new(peripheral, soc)),
         }
+    }
+
+    /// Returns whether it acts on other devices or on memory in the cycle in which it is due.
+    pub const fn acts_when_due(&self) -> bool {
+        matches!(self, Self::NrfPpi(_) | Self::Dma(_))
     }
 }

@@ -27,6 +27,10 @@ pub struct Effects {
     pub routed: Vec<(u8, u8)>,
     /// A pin's pad pulls it up from now on, or not.
     pub pulled: Option<(u8, bool)>,
+    /// The DMA channel that has been enabled.
+    pub channel_enabled: Option<usize>,
+    /// Channels of a DMAMUX may have selected other requests.
+    pub requests_selected: bool,
     /// The PPI's connections have changed, these channels' among them.
     pub connected: Option<u32>,
 }

@@ -15,6 +15,7 @@ mod copy_on_write;
 mod core_clock;
 mod counter;
 mod device;
+mod dma;
 mod effects;
 mod exti;
 mod flash;
@@ -52,6 +53,7 @@ use copy_on_write::CopyOnWrite;
 pub use core_clock::{ClockChange, ClockHistory, UnknownClock};
 use core_clock::{CoreClock, SlowerClock, held};
 use device::{Device, each};
+pub use dma::DmaStore;
 pub use effects::{Effects, FlashEffect, FlashPage};
 use memory_waits::MemoryWaits;
 pub use pins::{Drive, Level, PinChange};
@@ -108,6 +110,8 @@ pub struct OutputChanges {
     pub changed: u32,
     /// The device is due in a different cycle than before.
     pub rescheduled: bool,
+    /// Its DMA requests have changed.
+    pub requests_changed: bool,
 }
 
 /// The interface that each kind of device implements.
@@ -185,6 +189,8 @@ pub struct AttachedDevice {
     pub due: Option<u64>,
     /// The events that the PPI listens to, one per bit.
     heard: u32,
+    /// The DMA requests at the last look, one per bit.
+    requests: u32,
     pub atomic_aliases: bool,
     /// Additional cycles of a read and of a write; negative on an I/O port.
     extra_cycles: [i16; 2],
@@ -237,6 +243,8 @@ pub struct Devices {
     refused: Option<u32>,
     /// The flash memories that accept stores, by their number in the soc file.
     pub open: Vec<usize>,
+    /// Transfers of DMA controllers.
+    pub transfers: u64,
     /// Cycles for which accesses have waited on their way to a device.
     pub waited: u64,
     /// The pins driven from outside.
@@ -276,6 +284,7 @@ impl Devices {
                     clock: peripheral.clock,
                     due: None,
                     heard: 0,
+                    requests: 0,
                     atomic_aliases: peripheral.atomic_aliases,
                     extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
                         .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
@@ -309,6 +318,7 @@ impl Devices {
             slower_clock: SlowerClock::default(),
             supplies,
             watchdog: None,
+            transfers: 0,
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
@@ -459,21 +469,26 @@ impl Devices {
 
     /// Takes over a device's outputs and the cycle in which it is next due.
     pub fn update_outputs(&mut self, at: usize, now: u64) -> OutputChanges {
+        self.arbitrate(at, now);
         let ratio = self.ratio(at);
         let attached = &mut self.attached[at];
         let (outputs, due) = attached.outputs_and_due(now, ratio);
+        let requests = attached.device.requests(now);
+        let requests_changed = std::mem::replace(&mut attached.requests, requests) != requests;
         let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
         if let Some(cause) = WatchdogCause::of(outputs) {
             self.watchdog = Some((attached.base, cause));
         }
-        // A due cycle that has been reached is dropped: the outputs already show its effect.
-        let due = due.filter(|due| *due > now);
+        // A due cycle that has been reached is dropped: the outputs already show its effect, but for what reaches other
+        // devices and memory, which is still to come.
+        let acts = attached.device.acts_when_due();
+        let due = due.filter(|due| *due > now || acts);
         let rescheduled = std::mem::replace(&mut attached.due, due) != due;
         if rescheduled {
             let dates = self.attached.iter().filter_map(|attached| attached.due);
             self.next = dates.min().unwrap_or(u64::MAX);
         }
-        OutputChanges { changed, rescheduled }
+        OutputChanges { changed, rescheduled, requests_changed }
     }
 
     /// Returns whether the program polls a register that never changes by itself and that it has just read;

@@ -13,6 +13,7 @@ mod calculate;
 mod context;
 mod coprocessors;
 mod datum;
+mod dma;
 mod dsp;
 mod float;
 mod fp;

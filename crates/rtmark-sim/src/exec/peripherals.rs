@@ -114,7 +114,7 @@ impl State {
         now
     }
 
-    fn with_device<T>(
+    pub(super) fn with_device<T>(
         &mut self,
         at: usize,
         now: u64,
@@ -129,7 +129,7 @@ impl State {
         result
     }
 
-    fn apply_effects(&mut self, effects: &Effects, now: u64) {
+    pub(super) fn apply_effects(&mut self, effects: &Effects, now: u64) {
         if effects.memory_changed {
             // What is known of the line that code is fetched from is no longer valid.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
@@ -146,6 +146,9 @@ impl State {
         }
         for at in &effects.affected {
             self.look_at_device(*at, now);
+        }
+        if effects.requests_selected {
+            self.look_at_dmas(now);
         }
         if effects.connected.is_some() {
             for at in self.devices.publish(now) {
@@ -173,8 +176,9 @@ impl State {
     }
 
     /// Takes over a device's outputs and the cycle of its next event.
-    fn look_at_device(&mut self, at: usize, now: u64) {
-        let OutputChanges { changed, rescheduled } = self.devices.update_outputs(at, now);
+    pub(super) fn look_at_device(&mut self, at: usize, now: u64) {
+        let OutputChanges { changed, rescheduled, requests_changed } =
+            self.devices.update_outputs(at, now);
         if rescheduled || self.devices.has_watchdog_reset() {
             self.request_attention();
         }
@@ -184,6 +188,16 @@ impl State {
         let signals = self.devices.signals(at);
         if !signals.is_empty() {
             self.deliver_signals(at, &signals, now);
+        }
+        if requests_changed {
+            self.look_at_dmas(now);
+        }
+    }
+
+    /// Lets the DMA controllers follow requests.
+    fn look_at_dmas(&mut self, now: u64) {
+        for at in self.devices.dmas() {
+            self.look_at_device(at, now);
         }
     }
 
@@ -247,6 +261,7 @@ impl State {
                 for task in self.devices.triggered(at, now) {
                     self.trigger(task, now);
                 }
+                self.transfer(at, now);
                 self.look_at_device(at, now);
             }
         }

@@ -397,6 +397,12 @@ impl Machine {
         })
     }
 
+    /// Returns how many items DMA controllers of STM32 have moved. That the core waits for memories and buses which they
+    /// use has no model.
+    pub fn dma_transfers(&self) -> u64 {
+        on!(&self.core, core => core.state.devices().transfers)
+    }
+
     /// Describes what the program has asked of the core itself that has no model.
     pub fn core_without_model(&self) -> Vec<&'static str> {
         on!(&self.core, core => core.without_model())

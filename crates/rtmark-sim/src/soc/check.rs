@@ -9,6 +9,7 @@ use super::peripheral_kind::PeripheralKind;
 use super::{CoreKind, InitWrite, Memory, MemoryKind, Revision, Soc};
 
 mod clock_tree;
+mod dma;
 mod memories;
 mod peripherals;
 mod registers;
@@ -476,6 +477,7 @@ impl Soc {
             }
             peripherals::check_options(peripheral, path)?;
             self.check_sources(peripheral, path)?;
+            self.check_dma(peripheral, path)?;
             registers::check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {

@@ -31,6 +31,9 @@ pub struct Memory {
     /// Other addresses at which the same memory appears.
     #[serde(default)]
     pub aliases: Vec<u32>,
+    /// Whether only the core reaches it, and no DMA controller.
+    #[serde(default)]
+    pub core_only: bool,
     /// How long it takes to respond.
     #[serde(default)]
     pub timing: MemoryTiming,

@@ -35,8 +35,8 @@ pub use flash_control::{Control, Erase, Program};
 pub use memory::{Contents, Memory, MemoryKind};
 pub use memory_timing::{Burst, CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
-    Act, ActHow, Follow, FollowHow, OutputLine, Peripheral, PeripheralClock, PeripheralRegister,
-    Pins, PullUp, Pulled, Routes, Scale, SlowRead,
+    Act, ActHow, DmaRequest, Follow, FollowHow, OutputLine, Peripheral, PeripheralClock,
+    PeripheralRegister, Pins, PullUp, Pulled, Routes, Scale, SlowRead,
 };
 pub use peripheral_kind::{PeripheralKind, PeripheralOutput};
 pub use revision::{Generation, Revision};
@@ -269,8 +269,9 @@ impl Soc {
         let offset = address - block.base;
         let offset = if block.atomic_aliases { offset & 0xFFF } else { offset };
         let named = block.registers.iter().find(|register| register.offset == offset);
-        Some(match named {
-            Some(register) => format!("{}.{}", block.name, register.name),
+        let named = named.map(|register| register.name.clone());
+        Some(match named.or_else(|| block.kind.control_register(offset)) {
+            Some(register) => format!("{}.{register}", block.name),
             None => format!("{}+{offset:#x}", block.name),
         })
     }

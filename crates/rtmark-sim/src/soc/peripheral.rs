@@ -119,6 +119,15 @@ pub struct Peripheral {
     /// For an `stm32-exti-v1`: the lines that are enabled after a reset, one bit each; none by default.
     #[serde(default)]
     pub direct_lines: Option<u32>,
+    /// For a DMA controller or a DMAMUX: the requests that it knows.
+    #[serde(default)]
+    pub requests: Vec<DmaRequest>,
+    /// For a DMAMUX: the controllers whose channels it feeds, in the order of its own channels.
+    #[serde(default)]
+    pub feeds: Vec<String>,
+    /// Whether a DMA controller copies from memory to memory: by default it does.
+    #[serde(default)]
+    pub memory_to_memory: Option<bool>,
     /// Whether a boot loader has switched a `cadence-uart` on before the program starts.
     #[serde(default)]
     pub enabled: bool,
@@ -163,6 +172,11 @@ impl Peripheral {
     pub(crate) fn channel_count(&self) -> usize {
         let usual = self.kind.channel_counts().last().copied();
         self.channels.or(usual).map_or(0, usize::from)
+    }
+
+    /// Returns the number of a DMA controller's first channel or stream.
+    pub(crate) const fn first_channel(&self) -> u8 {
+        matches!(self.kind, PeripheralKind::Stm32DmaChannels) as u8
     }
 
     /// Returns the interrupts of its outputs, after which come those of EXTI's other lines.
@@ -328,6 +342,22 @@ pub struct OutputLine {
     pub output: PeripheralOutput,
     /// Its interrupt.
     pub irq: u16,
+}
+
+/// What lets a DMA controller move an item.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DmaRequest {
+    /// The channel or stream that it reaches; if not given, all, as through a DMAMUX.
+    #[serde(default)]
+    pub channel: Option<u8>,
+    /// The number by which the channel selects it; if not given, it always does.
+    #[serde(default)]
+    pub number: Option<u8>,
+    /// The peripheral.
+    pub of: String,
+    /// The peripheral's output.
+    pub output: PeripheralOutput,
 }
 
 /// A pad's resistor.

@@ -100,6 +100,13 @@ pub enum PeripheralKind {
     /// EXTI of STM32H7 with one core (RM0433, EXTI registers), lines 0 to 15. `irq`: one number for each of
     /// these lines.
     Stm32ExtiH7,
+    /// The DMA controller of STM32F1, L4, C0, G0 and G4 (RM0008, "Direct memory access controller (DMA)"). `irq`: one
+    /// number for each channel; several channels may share one.
+    Stm32DmaChannels,
+    /// The DMA controller of STM32F2, F4, F7 and H7 (RM0090, chapter 10). `irq`: one number for each stream.
+    Stm32DmaStreams,
+    /// DMAMUX of STM32 (RM0440, "DMA request multiplexer (DMAMUX)"). No interrupts: nothing overruns.
+    Stm32Dmamux,
     /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
     Rp2040IoBank,
     /// IO_BANK0 of RP2350 (datasheet, 9.11.1): interrupts of 48 pins. `irq`: core 0's.
@@ -123,7 +130,7 @@ pub enum PeripheralKind {
     CadenceTtc,
 }
 
-/// An output of a peripheral that a line of EXTI can take.
+/// An output of a peripheral that a line of EXTI or a DMA controller can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeripheralOutput {
@@ -131,6 +138,20 @@ pub enum PeripheralOutput {
     Alarm,
     /// The wake-up timer of a real-time clock.
     WakeUp,
+    /// A USART's DMA request for a byte that has arrived.
+    Rx,
+    /// A USART's DMA request for a byte to send.
+    Tx,
+    /// A timer's DMA request at its updates.
+    Update,
+    /// A timer's DMA request when the count equals the first compare register.
+    Compare1,
+    /// The second.
+    Compare2,
+    /// The third.
+    Compare3,
+    /// The fourth.
+    Compare4,
 }
 
 impl PeripheralKind {
@@ -175,6 +196,8 @@ impl PeripheralKind {
                 | Self::NrfPpi
                 | Self::NrfWdt
         ) || self.has_own_clock() && !self.is_rp_watchdog()
+            || self.is_dma()
+            || matches!(self, Self::Stm32Dmamux)
     }
 
     /// Returns the numbers of channels that it may have, if chips with the same kind differ in it; the last is the
@@ -187,6 +210,8 @@ impl PeripheralKind {
             Self::NrfPpi => &[16, 20],
             Self::Stm32Timer => &[0, 1, 2, 4],
             Self::Stm32RtcV2 | Self::Stm32RtcV3 => &[1, 2],
+            Self::Stm32DmaChannels => &[3, 5, 6, 7, 8],
+            Self::Stm32DmaStreams => &[8],
             _ => &[],
         }
     }
@@ -197,6 +222,7 @@ impl PeripheralKind {
             Self::Registers
             | Self::NrfGpio
             | Self::NrfPpi
+            | Self::Stm32Dmamux
             | Self::Stm32Iwdg
             | Self::Rp2040Watchdog
             | Self::Rp2350Watchdog
@@ -230,6 +256,7 @@ impl PeripheralKind {
             Self::LmGptm | Self::Stm32Timer | Self::Stm32RtcV2 | Self::Stm32RtcV3 => 2,
             Self::CmsdkDualTimer | Self::CadenceTtc => 3,
             Self::CmsdkUart | Self::Rp2040Timer | Self::Rp2350Timer => 4,
+            Self::Stm32DmaChannels | Self::Stm32DmaStreams => 8,
             Self::Stm32ExtiV1 | Self::Stm32ExtiV2 | Self::Stm32ExtiH7 => EXTI_LINES as usize,
         }
     }
@@ -255,7 +282,14 @@ impl PeripheralKind {
                 | Self::Stm32RtcV1
                 | Self::Stm32RtcV2
                 | Self::Stm32RtcV3
+                | Self::Stm32Dmamux
         ) || self.is_exti()
+            || self.is_dma()
+    }
+
+    /// Returns whether it is a DMA controller.
+    pub const fn is_dma(self) -> bool {
+        matches!(self, Self::Stm32DmaChannels | Self::Stm32DmaStreams)
     }
 
     /// Returns whether it is an EXTI.
@@ -298,6 +332,35 @@ impl PeripheralKind {
             (Self::Stm32RtcV1, PeripheralOutput::Alarm) => Some(1),
             (Self::Stm32RtcV2 | Self::Stm32RtcV3, PeripheralOutput::Alarm) => Some(0),
             (Self::Stm32RtcV2 | Self::Stm32RtcV3, PeripheralOutput::WakeUp) => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Names the control register of a channel at an offset, if it is a DMA controller or a DMAMUX.
+    pub(super) fn control_register(self, offset: u32) -> Option<String> {
+        let at = |first: u32, step: u32| {
+            let beyond = offset.checked_sub(first)?;
+            beyond.is_multiple_of(step).then_some(beyond / step)
+        };
+        match self {
+            Self::Stm32DmaChannels => at(0x08, 0x14).map(|at| format!("CCR{}", at + 1)),
+            Self::Stm32DmaStreams => at(0x10, 0x18).map(|at| format!("S{at}CR")),
+            Self::Stm32Dmamux if offset < 0x80 => at(0, 4).map(|at| format!("C{at}CR")),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of one of its DMA requests; `None` if it has none of that name.
+    pub const fn request(self, output: PeripheralOutput) -> Option<u8> {
+        use PeripheralOutput as Output;
+        match (self, output) {
+            (Self::Stm32UsartV1 | Self::Stm32UsartV2 | Self::Stm32Lpuart, Output::Rx) => Some(0),
+            (Self::Stm32UsartV1 | Self::Stm32UsartV2 | Self::Stm32Lpuart, Output::Tx) => Some(1),
+            (Self::Stm32Timer, Output::Update) => Some(0),
+            (Self::Stm32Timer, Output::Compare1) => Some(1),
+            (Self::Stm32Timer, Output::Compare2) => Some(2),
+            (Self::Stm32Timer, Output::Compare3) => Some(3),
+            (Self::Stm32Timer, Output::Compare4) => Some(4),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ const UPDATE: u16 = 25;
 const COMPARE: u16 = 27;
 
 const CR1: u32 = 0x00;
+const CR2: u32 = 0x04;
 const SMCR: u32 = 0x08;
 const DIER: u32 = 0x0C;
 const SR: u32 = 0x10;
@@ -306,8 +307,10 @@ fn what_timers_lack_is_reported() {
         (&[(SMCR, 0x07)][..], Some(SMCR)),
         (&[(SMCR, 0x4000)], Some(SMCR)),
         (&[(SMCR, 0x30)], None),
-        // DMA requests, and the interrupt of triggers.
-        (&[(DIER, 0x0101)], Some(DIER)),
+        // DMA requests of triggers, and of channels at updates; the interrupt of triggers.
+        (&[(DIER, 0x0101)], None),
+        (&[(DIER, 0x4000)], Some(DIER)),
+        (&[(CR2, 0x08)], Some(CR2)),
         (&[(DIER, 0x40)], Some(DIER)),
         (&[(EGR, 0x40)], Some(EGR)),
         // A capture, once it is enabled; an output.

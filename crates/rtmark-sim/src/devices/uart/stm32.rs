@@ -20,12 +20,14 @@ const TX_ENABLE: u32 = 1 << 3;
 const RX_ENABLE: u32 = 1 << 2;
 const NINE_BITS: u32 = 1 << 12;
 const OVERSAMPLING_8: u32 = 1 << 15;
-/// CR1, without a model: an interrupt when the line falls idle, and in the second layout one after a time without bytes.
 const IDLE_INTERRUPT: u32 = 1 << 4;
+/// CR1 of the second layout, without a model: an interrupt after a time without bytes.
 const TIMEOUT_INTERRUPT: u32 = 1 << 26;
-/// CR3, without a model: requests to the DMA controller, and half-duplex, in which a USART hears what it sends (RM0090 and
-/// RM0394, "Single-wire half-duplex communication").
-const DMA_REQUESTS: u32 = 0b11 << 6;
+/// CR3: requests to the DMA controller, for bytes that have arrived and for bytes to send.
+const DMA_RECEIVES: u32 = 1 << 6;
+const DMA_SENDS: u32 = 1 << 7;
+/// CR3, without a model: half-duplex, in which a USART hears what it sends (RM0090 and RM0394, "Single-wire half-duplex
+/// communication").
 const HALF_DUPLEX: u32 = 1 << 3;
 /// CR1 of the second layout only.
 const SEVEN_BITS: u32 = 1 << 28;
@@ -35,6 +37,7 @@ const FIFO_ENABLE: u32 = 1 << 29;
 const FIFO_INTERRUPTS: u32 = 0b11 << 30;
 const FIFO_THRESHOLD_INTERRUPTS: u32 = 1 << 23 | 1 << 28;
 /// SR and ISR: the same bits in both layouts.
+const IDLE: u32 = 1 << 4;
 const RX_FILLED: u32 = 1 << 5;
 const TX_COMPLETE: u32 = 1 << 6;
 const TX_EMPTY: u32 = 1 << 7;
@@ -66,6 +69,16 @@ pub struct Stm32 {
     receiver: Receiver,
     /// Software has cleared TC since the last byte.
     complete_cleared: bool,
+    /// The line has been idle for a frame since a byte arrived, and software has not cleared that.
+    idle: bool,
+    /// That has been noticed since the last byte: IDLE is set once (RM0090, USART_SR).
+    idle_noticed: bool,
+    /// SR has been read since, so that reading DR clears it.
+    idle_read: bool,
+    /// A DMA controller serves its requests.
+    has_dma: bool,
+    /// The cycle up to which its state is known.
+    settled: u64,
 }
 
 /// The registers that exist in both layouts.
@@ -132,7 +145,25 @@ impl Stm32 {
             transmitter: Transmitter::default(),
             receiver: Receiver::default(),
             complete_cleared: false,
+            idle: false,
+            idle_noticed: true,
+            idle_read: false,
+            has_dma: false,
+            settled: 0,
         }
+    }
+
+    /// Connects it to a DMA controller, or does not.
+    pub fn with_dma(self, has_dma: bool) -> Self {
+        Self { has_dma, ..self }
+    }
+
+    /// Returns its DMA requests: receive and transmit.
+    pub fn requests(&self, now: u64) -> u32 {
+        let (status, control) = (self.status(now), self.control[2]);
+        let receives = control & DMA_RECEIVES != 0 && status & RX_FILLED != 0;
+        let sends = control & DMA_SENDS != 0 && status & TX_EMPTY != 0 && self.is_on(TX_ENABLE);
+        u32::from(receives) | u32::from(sends) << 1
     }
 
     /// Creates an LPUART.
@@ -186,8 +217,20 @@ impl Stm32 {
         (1 + data + stop) * bit as u64 * prescaler as u64 * ratio.divisor / self.fraction as u64
     }
 
+    /// Returns the cycle from which the line counts as idle: a frame after the last byte. A sender that only waits for
+    /// the program to read is none that has finished.
+    fn idle_at(&self, ratio: ClockRatio) -> Option<u64> {
+        let has_finished = self.receiver.held() == self.receiver.remaining().len();
+        let since = self.receiver.silent_since();
+        let since = since.filter(|_| has_finished && !self.idle_noticed)?;
+        Some(since.saturating_add(self.frame(ratio)))
+    }
+
     fn status(&self, now: u64) -> u32 {
         let mut status = if self.receiver.is_full() { RX_FILLED } else { 0 };
+        if self.idle {
+            status |= IDLE;
+        }
         if self.transmitter.held(now) <= self.room() {
             status |= TX_EMPTY;
         }
@@ -214,8 +257,14 @@ impl DeviceModel for Stm32 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match name(self.layout, offset)? {
-            Name::Status => self.status(env.now),
+            Name::Status => {
+                self.idle_read = self.idle;
+                self.status(env.now)
+            }
             Name::Data => {
+                if std::mem::take(&mut self.idle_read) && self.layout == Layout::V1 {
+                    self.idle = false;
+                }
                 let frame = self.frame(env.ratio);
                 self.receiver.take(env.now, frame).into()
             }
@@ -246,19 +295,18 @@ impl DeviceModel for Stm32 {
             Name::Status if self.layout == Layout::V1 => {
                 self.complete_cleared |= value & TX_COMPLETE == 0 && mask & TX_COMPLETE != 0;
             }
-            Name::ClearStatus => self.complete_cleared |= value & TX_COMPLETE != 0,
+            Name::ClearStatus => {
+                self.complete_cleared |= value & TX_COMPLETE != 0;
+                self.idle &= value & IDLE == 0;
+            }
             Name::Control(at) => {
                 let starts = at == 0 && value & TX_ENABLE & !self.control[0] != 0;
                 self.control[at] = self.control[at] & !mask | value;
+                let dma = if self.has_dma { 0 } else { DMA_RECEIVES | DMA_SENDS };
                 let without_model = match at {
-                    0 if self.layout == Layout::V2 => {
-                        IDLE_INTERRUPT | TIMEOUT_INTERRUPT | FIFO_INTERRUPTS
-                    }
-                    0 => IDLE_INTERRUPT,
-                    2 if self.layout == Layout::V2 => {
-                        DMA_REQUESTS | HALF_DUPLEX | FIFO_THRESHOLD_INTERRUPTS
-                    }
-                    2 => DMA_REQUESTS | HALF_DUPLEX,
+                    0 if self.layout == Layout::V2 => TIMEOUT_INTERRUPT | FIFO_INTERRUPTS,
+                    2 if self.layout == Layout::V2 => dma | HALF_DUPLEX | FIFO_THRESHOLD_INTERRUPTS,
+                    2 => dma | HALF_DUPLEX,
                     _ => 0,
                 };
                 env.effects.without_model |= value & without_model != 0;
@@ -283,22 +331,33 @@ impl DeviceModel for Stm32 {
 
     fn outputs(&self, now: u64) -> u32 {
         let status = self.status(now);
-        let interrupts = RX_FILLED_INTERRUPT | TX_COMPLETE_INTERRUPT | TX_EMPTY_INTERRUPT;
+        let interrupts =
+            RX_FILLED_INTERRUPT | TX_COMPLETE_INTERRUPT | TX_EMPTY_INTERRUPT | IDLE_INTERRUPT;
         u32::from(status & self.control[0] & interrupts != 0)
     }
 
-    fn settle(&mut self, now: u64, _: ClockRatio) {
-        self.receiver.settle(now);
+    fn settle(&mut self, now: u64, ratio: ClockRatio) {
+        if self.receiver.settle(now) {
+            self.idle_noticed = false;
+        }
+        if self.idle_at(ratio).is_some_and(|at| at <= now) {
+            (self.idle, self.idle_noticed) = (true, true);
+        }
+        self.settled = now;
     }
 
-    fn due(&self, _: ClockRatio) -> Option<u64> {
+    fn due(&self, ratio: ClockRatio) -> Option<u64> {
         let control = self.control[0];
-        let empty =
-            (control & TX_EMPTY_INTERRUPT != 0).then(|| self.transmitter.drains_to(self.room()));
+        let (sends, receives) =
+            (self.control[2] & DMA_SENDS != 0, self.control[2] & DMA_RECEIVES != 0);
+        let empty = (control & TX_EMPTY_INTERRUPT != 0 || sends)
+            .then(|| self.transmitter.drains_to(self.room()));
         let complete = (control & TX_COMPLETE_INTERRUPT != 0 && !self.complete_cleared)
             .then(|| self.transmitter.drains_to(0));
-        let filled = self.receiver.due().filter(|_| control & RX_FILLED_INTERRUPT != 0);
-        [empty, complete, filled].into_iter().flatten().min()
+        let filled = self.receiver.due().filter(|_| control & RX_FILLED_INTERRUPT != 0 || receives);
+        let idle = self.idle_at(ratio).filter(|_| control & IDLE_INTERRUPT != 0);
+        let dates = [empty, complete, filled, idle].into_iter().flatten();
+        dates.filter(|date| *date > self.settled).min()
     }
 }
 

@@ -20,6 +20,7 @@ macro_rules! machine {
 }
 
 mod chips;
+mod dma;
 mod lm_timers;
 mod nrf;
 mod nrf_clock;

@@ -64,7 +64,7 @@ pub(super) fn check_options(
                 format!("channels = {channels}: its kind has {fewer} or {most}")
             }
             [] => {
-                "channels is for nrf-timer, nrf-rtc, nrf-gpiote, nrf-ppi, stm32-timer, stm32-rtc-v2 and -v3"
+                "channels is for nrf-timer, nrf-rtc, nrf-gpiote, nrf-ppi, stm32-timer, stm32-rtc-v2 and -v3, stm32-dma-channels"
                     .to_owned()
             }
         };

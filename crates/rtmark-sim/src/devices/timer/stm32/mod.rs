@@ -3,8 +3,8 @@
 //! after an update.
 //!
 //! What a simpler one lacks reads as zero: RCR, channels, and with fewer than four of them all but counting up. Without
-//! a model, and reported: slave modes and external clocks (SMCR), captures, DMA requests, and the interrupts of
-//! triggers, breaks and commutation. Outputs are not modelled either: nothing in the chip waits for them.
+//! a model, and reported: slave modes and external clocks (SMCR), captures, bursts of DMA requests (DMAR), and the
+//! interrupts and DMA requests of triggers, breaks and commutation. Outputs are not modelled either: nothing in the chip waits for them.
 
 mod course;
 
@@ -13,6 +13,7 @@ use crate::soc::Peripheral;
 use course::{Alignment, Course, End, Leg};
 
 const CR1: usize = 0;
+const CR2: usize = 1;
 const SMCR: usize = 0x08 / 4;
 const DIER: usize = 0x0C / 4;
 const CCMR1: usize = 0x18 / 4;
@@ -48,9 +49,13 @@ const UPDATE: u32 = 1;
 /// The flags of the four channels, and how far above them in DIER their DMA requests are.
 const CHANNELS: u32 = 0b11110;
 const TO_REQUESTS: u32 = 8;
-/// Commutation, trigger and break, in SR, DIER and EGR; and the DMA requests in DIER.
+/// Commutation, trigger and break, in SR, DIER and EGR; the DMA requests of commutation and trigger in DIER, and those of
+/// updates and channels.
 const OTHER_EVENTS: u32 = 0b1110_0000;
-const DMA_REQUESTS: u32 = 0x7F00;
+const OTHER_REQUESTS: u32 = 0x6000;
+const DMA_REQUESTS: u32 = 0x1F00;
+/// CCDS of CR2: channels request at updates.
+const REQUESTS_AT_UPDATES: u32 = 1 << 3;
 
 /// The legs for which [`Stm32Timer::due`] looks ahead.
 const LOOK_AHEAD: u32 = 8;
@@ -70,6 +75,10 @@ enum Wiring {
 pub struct Stm32Timer {
     registers: [u32; 32],
     status: u32,
+    /// The DMA requests that have not been served, as the bits in `status`.
+    requests: u32,
+    /// A DMA controller serves its requests.
+    has_dma: bool,
     /// The largest value of the counter.
     most: u32,
     /// The values of PSC and of the compare registers that are in effect; these and ARR are buffered.
@@ -86,7 +95,8 @@ pub struct Stm32Timer {
 }
 
 impl Stm32Timer {
-    pub fn new(peripheral: &Peripheral) -> Self {
+    /// Creates a timer, whose requests a DMA controller serves or does not.
+    pub fn new(peripheral: &Peripheral, has_dma: bool) -> Self {
         let most = if peripheral.counter_bits == Some(32) { u32::MAX } else { 0xFFFF };
         let wiring = if peripheral.irq.len() > 1 { Wiring::Apart } else { Wiring::Together };
         let mut registers = [0; 32];
@@ -94,6 +104,8 @@ impl Stm32Timer {
         Self {
             registers,
             status: 0,
+            requests: 0,
+            has_dma,
             most,
             prescaler: 0,
             compares: [0; CHANNEL_COUNT],
@@ -187,11 +199,27 @@ impl Stm32Timer {
         self.course.set_step(self.step(ratio));
     }
 
+    /// Sets flags, and requests what DIER says.
+    const fn raise(&mut self, events: u32) {
+        self.status |= events;
+        self.requests |= events & self.registers[DIER] >> TO_REQUESTS;
+    }
+
+    /// Returns its DMA requests: update, and the four channels'.
+    pub const fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Ends DMA requests, which have been served.
+    pub const fn acknowledge(&mut self, requests: u32) {
+        self.requests &= !requests;
+    }
+
     /// Sets the flags of channels that satisfy a condition, given their compare values.
     fn flag(&mut self, condition: impl Fn(&Self, usize, u32) -> bool) {
         for at in 0..CHANNEL_COUNT {
             if condition(self, at, self.compares[at]) {
-                self.status |= 2 << at & self.channels;
+                self.raise(2 << at & self.channels);
             }
         }
     }
@@ -223,7 +251,7 @@ impl Stm32Timer {
                 self.course.advance(leg.counts);
                 counted.counts = 0;
                 self.load(ratio);
-                self.status |= UPDATE;
+                self.raise(UPDATE);
                 if self.has(ONE_PULSE) {
                     self.registers[CR1] &= !ENABLE;
                 }
@@ -245,7 +273,7 @@ impl Stm32Timer {
             Some(more) => {
                 self.repetitions = (again - 1 - more % again) as u32;
                 if !self.has(NO_UPDATES) {
-                    self.status |= UPDATE;
+                    self.raise(UPDATE);
                 }
             }
         }
@@ -272,7 +300,13 @@ impl Stm32Timer {
                 self.course.run(now, self.is_running());
                 value & FOLLOWS_OTHERS == 0
             }
-            DIER => value & (OTHER_EVENTS | DMA_REQUESTS) == 0,
+            DIER => {
+                // What is no longer enabled requests nothing.
+                self.requests &= value >> TO_REQUESTS;
+                let without_dma = if self.has_dma { 0 } else { DMA_REQUESTS };
+                value & (OTHER_EVENTS | OTHER_REQUESTS | without_dma) == 0
+            }
+            CR2 => value & REQUESTS_AT_UPDATES == 0,
             CCMR1 | CCMR2 | CCER => {
                 let captures =
                     |at: usize| !self.compares(at) && self.registers[CCER] >> (4 * at) & 1 != 0;
@@ -316,7 +350,7 @@ impl Stm32Timer {
 
     /// Generates events by software (EGR). Returns whether all of them have a model.
     fn generate(&mut self, events: u32, now: u64, ratio: ClockRatio) -> bool {
-        self.status |= events & self.channels;
+        self.raise(events & self.channels);
         for at in 0..CHANNEL_COUNT {
             if events & self.channels & 2 << at != 0 && !self.compares(at) {
                 self.registers[CCR1 + at] = self.course.value();
@@ -326,7 +360,7 @@ impl Stm32Timer {
             if !self.has(NO_UPDATES) {
                 self.load(ratio);
                 if !self.has(UPDATES_BY_OVERFLOW_ONLY) {
-                    self.status |= UPDATE;
+                    self.raise(UPDATE);
                 }
             }
             self.course.restart(now);
@@ -406,7 +440,9 @@ impl DeviceModel for Stm32Timer {
     }
 
     fn due(&self, ratio: ClockRatio) -> Option<u64> {
-        let mut wanted = self.registers[DIER] & !self.status & (UPDATE | CHANNELS);
+        let interrupts = self.registers[DIER] & !self.status;
+        let requests = self.registers[DIER] >> TO_REQUESTS & !self.requests;
+        let mut wanted = (interrupts | requests) & (UPDATE | CHANNELS);
         for at in (0..CHANNEL_COUNT).filter(|at| !self.compares(*at)) {
             wanted &= !(2 << at);
         }
@@ -417,6 +453,7 @@ impl DeviceModel for Stm32Timer {
             return None;
         }
         let mut ahead = self.clone();
+        ahead.status &= !wanted;
         for _ in 0..LOOK_AHEAD {
             if !ahead.course.running {
                 return None;

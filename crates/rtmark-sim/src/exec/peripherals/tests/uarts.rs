@@ -27,6 +27,40 @@ fn stm32_uarts_receive_at_their_baud_rate() {
     assert_eq!(f405.read(status) & 0x20, 0, "that was all");
 }
 
+/// A frame after the last byte, once; cleared by reading SR and DR, or by ICR (RM0090, USART_SR; RM0444, USART_ICR).
+#[test]
+fn stm32_uarts_notice_that_the_line_falls_idle() {
+    for (mut chip, [status, data, baud, control], [enable, receives], irq) in [
+        (machine!("stm32f405"), [0x0, 0x4, 0x8, 0xC], [1 << 13, 1 << 2], 38),
+        (machine!("stm32l432"), [0x1C, 0x24, 0xC, 0x0], [1, 1 << 2], 38),
+    ] {
+        let uart = 0x4000_4400;
+        chip.0.connect_uart(Some("USART2"), b"hi").expect("it has one");
+        chip.write(uart + baud, 16);
+        chip.write(uart + control, enable | receives | 1 << 4);
+        chip.until(155);
+        assert_eq!(chip.read(uart + status) & 0x10, 0, "nothing has arrived before");
+        for _ in 0..2 {
+            chip.until(chip.0.cycles().0 + 170);
+            assert_eq!(chip.read(uart + status) & 0x30, 0x20);
+            chip.read(uart + data);
+        }
+        let read = chip.0.cycles().0;
+        chip.until(read + 200);
+        assert!(chip.pending(irq));
+        assert_eq!(chip.read(uart + status) & 0x30, 0x10, "IDLE");
+        chip.read(uart + data);
+        if data == 0x24 {
+            assert_eq!(chip.read(uart + status) & 0x10, 0x10, "DR clears nothing");
+            chip.write(uart + 0x20, 0x10);
+        }
+        assert_eq!(chip.read(uart + status) & 0x10, 0);
+        chip.until(read + 9999);
+        assert_eq!(chip.read(uart + status) & 0x10, 0, "once");
+        assert_eq!(chip.0.unmodelled().count(), 0);
+    }
+}
+
 /// What is written while a transmitter is off is lost (STM32: TE; PL011: UARTEN and TXE; CMSDK: TXEN); where there is no
 /// room or no baud rate, a chip would not send what is shown.
 #[test]
@@ -217,16 +251,16 @@ fn reset_preserves_the_serial_line_and_unknown_uarts_are_rejected() {
 
 #[test]
 fn what_stm32_uarts_have_no_model_for_is_reported() {
-    let (f405, h743) = (0x4000_4400, 0x4000_4800);
+    let (f405, h743, lpuart) = (0x4000_4400, 0x4000_4800, 0x5800_0C00);
     let cases: &[(Rig, u32, u32, bool)] = &[
         (machine!("stm32f405"), f405 + 0xC, 0x202C, false),
-        (machine!("stm32f405"), f405 + 0xC, 1 << 4, true),
-        (machine!("stm32f405"), f405 + 0x14, 1, false),
-        (machine!("stm32f405"), f405 + 0x14, 1 << 6, true),
-        (machine!("stm32f405"), f405 + 0x14, 1 << 7, true),
-        (machine!("stm32h743"), h743, 1 << 4, true),
+        (machine!("stm32f405"), f405 + 0x14, 1 | 0b11 << 6, false),
+        (machine!("stm32f405"), f405 + 0x14, 1 << 3, true),
+        (machine!("stm32h743"), h743, 1 << 4, false),
         (machine!("stm32h743"), h743, 1 << 26, true),
-        (machine!("stm32h743"), h743 + 8, 1 << 6, true),
+        // BDMA, which would serve it, has no model.
+        (machine!("stm32h743"), lpuart + 8, 1 << 6, true),
+        (machine!("stm32h743"), lpuart + 8, 1 << 7, true),
     ];
     for (rig, register, value, is_reported) in cases {
         let mut rig = Rig(rig.0.clone());
