@@ -44,7 +44,7 @@ pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Sum
 pub use series::{
     Board, Compiler, Exact, Firmware, InstructionCounts, Key, LONE_ENDS_FACT, Placement,
     Provenance, Readings, SELECTED_CLOCK_FACT, Sampled, Series, Setting, Spread, Tier, TimingBasis,
-    UNSTATED, Unpaired, clock_note,
+    UNSTATED, Unpaired, WITHOUT_MODEL_FACT, clock_note,
 };
 pub use settings::{
     AbsentValue, DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight,

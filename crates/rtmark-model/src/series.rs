@@ -117,6 +117,9 @@ pub const SELECTED_CLOCK_FACT: &str = "~selected_clock_hz";
 /// The fact of a series in which more spans ended without a begin than its scenario allows: their number.
 pub const LONE_ENDS_FACT: &str = "~lone_ends";
 
+/// The fact of a series whose program has used what has no model: what that was.
+pub const WITHOUT_MODEL_FACT: &str = "~without_model";
+
 /// Describes that times are of another clock than the one to which a program has set the core by its registers.
 /// Every output that shows times of such a run says it in these words.
 pub fn clock_note(program: &str, selected: Hertz, shown: Hertz) -> String {

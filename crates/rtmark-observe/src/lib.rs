@@ -66,6 +66,7 @@ mod sizes;
 mod stacks;
 mod stated_clock;
 mod uncleared;
+mod without_model;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
@@ -86,3 +87,4 @@ pub use run_clock::{ClockNote, ClockOrigin, RunClock, clock_control, ignored_clo
 pub use sizes::{Size, SizeGroup, sizes};
 pub use stacks::{StackKind, StackUse, Stacks, ThreadNames};
 pub use uncleared::uncleared;
+pub use without_model::{Unmodelled, core_and_dma_notes, list_unmodelled, model_notes, unmodelled};

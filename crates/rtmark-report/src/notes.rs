@@ -1,7 +1,8 @@
 //! Notes below a table: why a kernel has no answer, and what went wrong.
 
 use rtmark_model::{
-    Answer, Failure, FailureKind, HeldInterval, Key, LONE_ENDS_FACT, Provenance, Series, visible,
+    Answer, Failure, FailureKind, HeldInterval, Key, LONE_ENDS_FACT, Provenance, Series,
+    WITHOUT_MODEL_FACT, visible,
 };
 
 use crate::matrix::grouped;
@@ -78,7 +79,8 @@ pub fn summary(series: &Series) -> Option<String> {
 
 /// Returns the remarks about a series: what is unusual about it, and where its figure comes from.
 pub fn remarks(series: &Series) -> impl Iterator<Item = String> {
-    let of_samples = unpaired_note(series).into_iter().chain(hit_note(series));
+    let of_samples =
+        [unpaired_note, hit_note, model_note].into_iter().filter_map(|note| note(series));
     of_samples.chain(series.clock_note()).chain(where_held(series))
 }
 
@@ -108,6 +110,12 @@ fn hit_note(series: &Series) -> Option<String> {
             statistics.count
         )
     })
+}
+
+/// Says what the program of a series has used that has no model.
+fn model_note(series: &Series) -> Option<String> {
+    let what = series.facts.get(WITHOUT_MODEL_FACT)?;
+    Some(format!("{} {}: {}.", series.key.kernel, series.key.scenario, one_line(what)))
 }
 
 /// Describes the hits of a series' probes that are no samples.

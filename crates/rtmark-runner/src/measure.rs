@@ -6,11 +6,11 @@ use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
     Basis, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts, LONE_ENDS_FACT,
-    SELECTED_CLOCK_FACT, Samples, Scenario, ScenarioId, Unpaired, visible,
+    SELECTED_CLOCK_FACT, Samples, Scenario, ScenarioId, Unpaired, WITHOUT_MODEL_FACT, visible,
 };
-use rtmark_observe::{Edge, SpanRecorder, ignored_clock};
+use rtmark_observe::{Edge, SpanRecorder, ignored_clock, model_notes};
 use rtmark_sim::{Image, Machine, MaskedInterval, Soc, Watch};
-use rtmark_units::Cycles;
+use rtmark_units::{Cycles, Hertz};
 
 use crate::internal_error;
 use crate::probe_watch::probe_watch;
@@ -275,9 +275,7 @@ pub(crate) fn measure_with(
     check_sample_count(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
-    if let Some(clock) = ignored_clock(&session.machine, after_reset) {
-        facts.insert(SELECTED_CLOCK_FACT.to_owned(), clock.0.to_string());
-    }
+    facts.extend(machine_facts(&session.machine, after_reset));
     if scenario.has_too_many_lone_ends(unpaired.ends) {
         facts.insert(LONE_ENDS_FACT.to_owned(), unpaired.ends.to_string());
     }
@@ -295,6 +293,17 @@ pub(crate) fn measure_with(
         },
         spans.unwrap_or_default(),
     ))
+}
+
+/// Returns what to know of a machine after the run: a clock that times do not follow, and what has no model.
+fn machine_facts(machine: &Machine, after_reset: Option<Hertz>) -> Vec<(String, String)> {
+    let clock = ignored_clock(machine, after_reset).map(|clock| clock.0.to_string());
+    let notes = model_notes(machine);
+    let without_model = (!notes.is_empty()).then(|| notes.join("; "));
+    [(SELECTED_CLOCK_FACT, clock), (WITHOUT_MODEL_FACT, without_model)]
+        .into_iter()
+        .filter_map(|(fact, text)| Some((fact.to_owned(), text?)))
+        .collect()
 }
 
 /// Describes a run's progress by how often it reached its begin and end probes.

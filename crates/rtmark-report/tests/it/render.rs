@@ -284,6 +284,14 @@ fn probes_that_are_no_samples_are_noted() {
     assert!(noted(0, 0).iter().all(|text| !text.contains("counted")));
 }
 
+#[test]
+fn what_has_no_model_is_noted() {
+    let mut touching = series("freertos", "thread.yield", &[240; 3]);
+    touching.facts.insert("~without_model".into(), "no model: SPI1+0x8 read\nonce".into());
+    let text = plain(&rtmark_report::table(&[Answer::Measured(Box::new(touching))], 200));
+    assert!(text.contains("freertos thread.yield: no model: SPI1+0x8 read once."), "{text}");
+}
+
 /// The figure of a span that a tick belongs to, without the scenario saying so, would be that of odd samples.
 #[test]
 fn figures_of_few_samples_beside_many_hit_ones_are_noted() {

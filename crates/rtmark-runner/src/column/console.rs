@@ -28,6 +28,8 @@ pub(super) struct ConsoleRun {
     pub clock: RunClock,
     /// Where its main stack grew beyond its end, in words, if it did.
     pub stack_overflow: Option<String>,
+    /// What has no model.
+    pub without_model: Vec<String>,
     /// Whether the program announced its end, and with which result.
     pub announced: Option<AnnouncedResult>,
 }
@@ -92,5 +94,16 @@ pub(super) fn run(
     let stack_overflow = session.stack_overflow();
     let machine = &session.machine;
     let (instructions, clock) = (machine.instructions(), RunClock::of(machine, image));
-    ConsoleRun { console, ending, ending_text, ran, instructions, clock, stack_overflow, announced }
+    let without_model = rtmark_observe::model_notes(machine);
+    ConsoleRun {
+        console,
+        ending,
+        ending_text,
+        ran,
+        instructions,
+        clock,
+        stack_overflow,
+        without_model,
+        announced,
+    }
 }

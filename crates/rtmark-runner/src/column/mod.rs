@@ -201,7 +201,7 @@ impl ForeignImage {
         }
         let mut column =
             self.program(soc, &machine, (program.as_ref(), &printed), options, advanced);
-        let notes = notes.into_iter().chain(printed.stack_overflow);
+        let notes = notes.into_iter().chain(printed.stack_overflow).chain(printed.without_model);
         column.notes.extend(notes.map(|note| format!("{}: {note}", self.name)));
         column
     }

@@ -89,6 +89,19 @@ fn a_span_from_reset_counts_from_the_first_cycle() {
     assert_eq!(own.facts.get(LONE_ENDS_FACT).map(String::as_str), Some("4"));
 }
 
+/// movs r0, #0x40; lsls r0, r0, #24; str r0, [r0], where no soc file knows a peripheral.
+#[test]
+fn what_a_program_has_used_without_a_model_is_kept_with_its_figures() {
+    let program = Program { body: vec![0x2040, 0x0600, 0x6000], ..Program::default() };
+    let (measured, _) =
+        run(&program.probed(), &scenario(), MeasureOptions::default()).expect("measured");
+    let told = measured.facts.get(WITHOUT_MODEL_FACT).map(String::as_str);
+    assert_eq!(told, Some("no model: 0x40000000 written 5 times"));
+    let (measured, _) = run(&Program::default().probed(), &scenario(), MeasureOptions::default())
+        .expect("measured");
+    assert!(measured.facts.is_empty());
+}
+
 /// Begins inside open spans, beyond those that the catalogue expects.
 #[test]
 fn restarted_spans_are_told_of_if_there_are_too_many() {

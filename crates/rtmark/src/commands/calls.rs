@@ -242,6 +242,7 @@ impl Arguments {
                 .chain(called_back(api, &paid))
                 .chain(session.stack_overflow())
                 .chain(self.choice.clock.notes(&clock).iter().map(ToString::to_string))
+                .chain(rtmark_observe::model_notes(&session.machine))
                 .collect(),
             kernel: api.name.clone(),
             ending: ending::word(&end),

@@ -145,6 +145,7 @@ impl Arguments {
             say(format!("times are at {}", recorded.clock.describe()));
             self.choice.clock.notes(&recorded.clock).iter().for_each(say);
             recorded.stack_overflow.iter().for_each(say);
+            recorded.without_model.iter().for_each(say);
         }
         // What does nothing more has a complete timeline.
         let end = End::Other(recorded.ending);
@@ -227,6 +228,8 @@ struct RecordedRun {
     /// What ended the run, and where.
     message: String,
     stack_overflow: Option<String>,
+    /// What has no model.
+    without_model: Vec<String>,
     /// The core's clock.
     clock: RunClock,
 }
@@ -290,6 +293,7 @@ fn record(
         message: session.describe(&ending),
         ending,
         stack_overflow: session.stack_overflow(),
+        without_model: rtmark_observe::model_notes(&session.machine),
         clock: session.clock(),
     }
 }

@@ -29,6 +29,7 @@ mod snapshot;
 mod terminal;
 mod trace;
 mod values;
+mod waiting;
 
 pub use patience::INTERRUPT_CODE;
 pub use snapshot::keep_moment;

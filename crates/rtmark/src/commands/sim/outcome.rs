@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::{Machine, Soc};
+use rtmark_sim::Machine;
 use serde::{Serialize, Serializer};
 
 use rtmark_model::HeldInterval;
-use rtmark_observe::FunctionCost;
+use rtmark_observe::{FunctionCost, Unmodelled, list_unmodelled};
 
+use super::waiting::{polling_hint, wake_hint};
 use crate::commands::clock::ClockPeriod;
 use crate::output::count;
 
@@ -73,62 +74,6 @@ pub struct Outcome<'a> {
     pub masked: Option<&'a [HeldInterval]>,
 }
 
-/// Accesses to a register without a model.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Unmodelled {
-    /// The register's address.
-    pub address: u32,
-    /// The peripheral and the register's name or offset; absent if neither the soc file nor the core has a
-    /// peripheral there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub register: Option<String>,
-    /// The number of reads. A read returns zero, or the last value written if the soc file says that it
-    /// is kept.
-    pub reads: u64,
-    /// The number of writes, which had no effect.
-    pub writes: u64,
-}
-
-/// Describes the accesses of a run to registers without a model.
-pub fn unmodelled(machine: &Machine) -> Vec<Unmodelled> {
-    machine.unmodelled().map(|one| Unmodelled::of(one, machine.soc())).collect()
-}
-
-impl Unmodelled {
-    /// Describes the accesses to a register of a soc.
-    fn of(of: rtmark_sim::Unmodelled, soc: &Soc) -> Self {
-        let rtmark_sim::Unmodelled { address, reads, writes } = of;
-        Self { address, register: soc.register_name(address), reads, writes }
-    }
-
-    /// Formats the address, with the register's name if known.
-    fn place(&self) -> String {
-        match &self.register {
-            Some(register) => format!("{register} ({:#010x})", self.address),
-            None => format!("{:#010x}", self.address),
-        }
-    }
-
-    fn text(&self) -> String {
-        let mut text = self.place();
-        for (times, verb) in [(self.reads, "read"), (self.writes, "written")] {
-            match times {
-                0 => {}
-                1 => _ = write!(text, " {verb} once"),
-                _ => _ = write!(text, " {verb} {times} times"),
-            }
-        }
-        text
-    }
-}
-
-/// How many registers without a model are named without --stats.
-const NAMED_UNMODELLED: usize = 8;
-
-/// The number of reads of a register without a model that suggests polling.
-const MANY_READS: u64 = 1_000;
-
 /// A range of memory after the run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -184,18 +129,7 @@ impl MemoryDump {
 impl Outcome<'_> {
     /// Lists the registers without a model that the program accessed, in one line.
     pub fn without_model(&self) -> String {
-        let mut text = String::from("no model: ");
-        // The most often read first: the program may have polled it.
-        let mut busiest: Vec<_> = self.unmodelled.iter().collect();
-        busiest.sort_by_key(|register| std::cmp::Reverse(register.reads));
-        let busiest = busiest.into_iter().take(NAMED_UNMODELLED);
-        let named: Vec<_> = busiest.map(Unmodelled::text).collect();
-        text.push_str(&named.join(", "));
-        let more = self.unmodelled.len() - named.len();
-        if more > 0 {
-            let _ = write!(text, ", and {more} more (--stats shows all)");
-        }
-        text
+        list_unmodelled(&self.unmodelled, "--stats shows all")
     }
 
     /// Returns a hint if the program seems to have polled a register without a model.
@@ -234,54 +168,9 @@ impl Outcome<'_> {
     }
 }
 
-/// Returns a hint if a program seems to poll one of the registers without a model that it accessed.
-pub fn polling_hint(unmodelled: &[Unmodelled]) -> Option<String> {
-    let busiest = unmodelled.iter().max_by_key(|register| register.reads)?;
-    (busiest.reads >= MANY_READS).then(|| {
-        let (place, reads) = (busiest.place(), busiest.reads);
-        format!(
-            "the program may be waiting for {place}, which has no model and was read {reads} times: add a \
-             [[peripheral]] for it to the soc file (docs/socs.md)"
-        )
-    })
-}
-
-/// Returns a hint if a program that nothing wakes wrote to a register without a model. Whether that was to start
-/// something is unknown: it may just as well wait for what the run can be given.
-fn wake_hint(unmodelled: &[Unmodelled]) -> Option<String> {
-    let mut started = unmodelled.iter().filter(|register| register.writes > 0);
-    let place = started.next()?.place();
-    let others = if started.next().is_some() { " or another register that" } else { ", which" };
-    Some(format!(
-        "the program may be waiting for bytes for a UART (--uart-in) or the level of a pin (--pin), or for something \
-         that it started through {place}{others} has no model: add a [[peripheral]] for it to the soc file \
-         (docs/socs.md)"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn written(address: u32, register: &str, writes: u64) -> Unmodelled {
-        Unmodelled { address, register: Some(register.to_owned()), reads: 1, writes }
-    }
-
-    /// A shell that waits to be typed to has often written to a peripheral without a model before.
-    #[test]
-    fn a_program_that_nothing_wakes_may_wait_for_input() {
-        let all = [(0x10, "DMA.ISR", 0), (0x14, "DMA.CR", 1), (0x20, "ADC.CR", 2)];
-        let all = all.map(|(address, name, writes)| written(address, name, writes));
-        assert_eq!(wake_hint(&all[..1]), None);
-        let one = wake_hint(&all[..2]).unwrap_or_default();
-        assert!(one.contains("(--uart-in)") && one.contains("(--pin)"), "{one}");
-        assert!(one.contains("through DMA.CR (0x00000014), which has no model"), "{one}");
-        let more = wake_hint(&all).unwrap_or_default();
-        assert!(
-            more.contains("DMA.CR (0x00000014) or another register that has no model"),
-            "{more}"
-        );
-    }
 
     #[test]
     fn the_published_schema_is_current() {

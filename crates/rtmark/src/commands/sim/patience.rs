@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rtmark_runner::{Ending, Session};
 use rtmark_units::Cycles;
 
-use super::outcome::{polling_hint, unmodelled};
+use super::waiting::polling_hint;
 use crate::output::say;
 
 /// Whether Ctrl-C was pressed.
@@ -71,8 +71,9 @@ pub fn was_interrupted() -> bool {
 fn still_running(session: &Session<'_>, limit: u64) -> String {
     let machine = &session.machine;
     let percent = machine.cycles().0 as f64 * 100.0 / limit as f64;
-    let polled =
-        polling_hint(&unmodelled(machine)).map(|hint| format!("; {hint}")).unwrap_or_default();
+    let polled = polling_hint(&rtmark_observe::unmodelled(machine))
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default();
     let (cycles, limit) = (machine.cycles(), Cycles(limit));
     format!(
         "still running: {cycles} of at most {limit} ({percent:.1} %), at {}; Ctrl-C ends the run and shows its \

@@ -132,7 +132,7 @@ impl Arguments {
             clocks: clock::periods(&executed.clock.history),
             notes: self.notes(source, executed),
             exceptions: machine.exceptions_taken(),
-            unmodelled: outcome::unmodelled(machine),
+            unmodelled: rtmark_observe::unmodelled(machine),
             registers: outcome::registers(machine),
             dumps: dumped.collect(),
             console: visible(&executed.console.kept),
@@ -196,9 +196,7 @@ impl Arguments {
     /// Returns notes about the run.
     fn notes(&self, source: &RunSource, executed: &FinishedRun<'_>) -> Vec<String> {
         let of_clock = source.original_arguments(self).clock.notes(&executed.clock);
-        let of_dma = beside_the_core(&executed.session.machine);
-        let of_core = executed.session.machine.core_without_model().into_iter();
-        let of_core = of_core.map(|what| format!("no model: {what}"));
+        let of_core = rtmark_observe::core_and_dma_notes(&executed.session.machine);
         let of_clock = of_clock.iter().map(ToString::to_string);
         let of_stack = executed.session.stack_overflow();
         let of_pins = polled_pins(&executed.session.machine);
@@ -208,7 +206,7 @@ impl Arguments {
         let notes = notes.chain(not_enabled(&executed.session.machine));
         let session = &executed.session;
         let notes = notes.chain(uncleared(&session.machine, session.image(), &source.bytes));
-        notes.chain(of_clock).chain(of_core).chain(of_dma).collect()
+        notes.chain(of_clock).chain(of_core).collect()
     }
 
     /// Prints what the run took, and notes about it.
@@ -232,18 +230,6 @@ impl Arguments {
             say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));
         }
     }
-}
-
-/// Says what DMA controllers have moved, of which not everything that it costs has a model.
-fn beside_the_core(machine: &Machine) -> Option<String> {
-    let items = machine.dma_transfers();
-    (items > 0).then(|| {
-        format!(
-            "DMA moved {}: how long that takes is an estimate, and that the core waits for memories and buses which DMA \
-             uses has no model",
-            output::count(items, "item")
-        )
-    })
 }
 
 /// Says which peripherals would not have responded on a chip.

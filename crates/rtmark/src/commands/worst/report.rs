@@ -545,7 +545,7 @@ fn notes(subject: &Subject, path: &Path) -> Vec<String> {
     let end = path.at(ends(<[_]>::last).map_or(0, |window| window.to));
     let clock = RunClock::of(&end, &subject.image).notes;
     let clock = clock.iter().filter(|_| !subject.soc.has_given_clock()).map(ToString::to_string);
-    handlers.chain(clock).collect()
+    handlers.chain(clock).chain(rtmark_observe::model_notes(&end)).collect()
 }
 
 /// Returns the longest stretch of each cause alone, longest first.
