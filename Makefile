@@ -15,8 +15,7 @@ CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-
 .PHONY: run test quick bench board lint lockstep rtl sets soak silicon pictures site build clean dist deb image
 
 run:
-	@scripts/setup run
-	@$(CARGO) build --quiet --release -p rtmark $(HERE)
+	@scripts/setup run $(CARGO) build --quiet --release -p rtmark $(HERE)
 	@$(RTMARK) run $(ARGS)
 
 board:

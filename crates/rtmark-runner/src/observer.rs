@@ -27,11 +27,10 @@ pub enum Event<'a> {
         /// Why it could not be built.
         result: Result<(), &'a FirmwareError>,
     },
-    /// Scenarios of a platform are about to run. Others may still be running, and firmware for others
-    /// may still be building.
+    /// Scenarios are about to run. Others may still be running, and firmware for others may still be building.
     Running {
-        /// The platform, or `None` for several together.
-        platform: Option<&'a str>,
+        /// The kernel and platform that they are of, or `None` for several together.
+        unit: Option<&'a Unit>,
         /// The number of scenarios.
         scenarios: usize,
         /// The cycles that they may take in total.

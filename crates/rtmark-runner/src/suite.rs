@@ -190,7 +190,7 @@ impl Suite {
         let tasks = || resolved.iter().filter_map(|resolved| resolved.as_ref().ok());
         let budget = tasks().map(|(_, task)| task.budget).sum();
         let scenarios = tasks().count();
-        observer.event(Event::Running { platform: None, scenarios, budget });
+        observer.event(Event::Running { unit: None, scenarios, budget });
         resolved
     }
 
@@ -206,7 +206,7 @@ impl Suite {
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let built = move |at, built| sender.send((at, built)).is_ok();
-            scope.spawn(move || self.build_all(plan, placements, &built));
+            scope.spawn(move || self.build_all(plan, placements, &|_| {}, &built));
             for (at, built) in receiver {
                 images[at] = checked(&plan.units[at], built, observer);
             }
@@ -214,12 +214,13 @@ impl Suite {
         images
     }
 
-    /// Builds what the plan asks for, in parallel, in the plan's order. `report` is called with each
-    /// firmware's index in the plan, and returns whether to go on.
+    /// Builds what the plan asks for, in parallel, in the plan's order. `begin` is called with each firmware's index in
+    /// the plan, and may wait; `report` is called with it, too, and returns whether to go on.
     fn build_all(
         &self,
         plan: &Plan,
         placements: Placements,
+        begin: &(impl Fn(usize) + Sync),
         report: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
     ) {
         let wanted: Vec<_> = firmwares(plan).collect();
@@ -234,6 +235,7 @@ impl Suite {
                 let report = report.clone();
                 scope.spawn(move || {
                     while let Some(&(at, unit)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        begin(at);
                         let target = unit.target();
                         let layouts = |image: &str| unit.layouts(image, placements);
                         let built = build(unit, builder).and_then(|images| {

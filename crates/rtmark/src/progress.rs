@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::Answer;
-use rtmark_runner::{Event, Origin, SuiteObserver};
+use rtmark_runner::{Event, Origin, SuiteObserver, Unit};
 
 use crate::cli::Verbosity;
 use crate::output::{count as plural, say};
@@ -100,7 +100,7 @@ impl Progress {
                     self.line(&format!("{word} {name}"));
                 }
             }
-            Event::Running { platform, scenarios: count, budget } => {
+            Event::Running { unit, scenarios: count, budget } => {
                 if self.runs {
                     self.left += count;
                     self.bar.inc_length(budget.0);
@@ -111,7 +111,10 @@ impl Progress {
                 }
                 self.message();
                 if self.bar.is_hidden() && !self.verbosity.quiet && *count > 0 {
-                    let on = platform.map(|platform| format!(" on {platform}")).unwrap_or_default();
+                    let of = |unit: &Unit| {
+                        format!(" of {} on {}", unit.kernel.manifest.id, unit.platform.name())
+                    };
+                    let on = unit.map(of).unwrap_or_default();
                     say(format!("running {}{on}", plural(*count, "scenario")));
                 }
             }

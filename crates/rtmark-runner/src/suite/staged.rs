@@ -1,12 +1,12 @@
-//! Carries out a plan in stages, one for each platform. A stage's scenarios run as soon as its firmware
-//! is built, while the next stage's firmware is building, so that the first platform's answers are
-//! complete early.
+//! Carries out a plan in stages, one for each platform. A kernel's scenarios run as soon as its firmware is built,
+//! while other firmware is building; what belongs to a later stage waits for processors that the earlier ones leave
+//! free, so that the first platform's answers are complete early.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ use crate::placed::{Measurement, Placed, measure_all};
 use crate::plan::Plan;
 use crate::platform::Platform;
 
-/// The position of a run: its stage, and its index in that stage.
+/// The position of a run: the index of its unit in the plan, and its index in that unit.
 type At = (usize, usize);
 
 /// Messages from builds and runs in progress.
@@ -54,8 +54,62 @@ struct Stage {
     /// The indices of its units in the plan.
     units: Range<usize>,
     answers: Vec<Answer>,
+    /// The number of units that have not begun.
+    waiting: usize,
     /// The number of runs that have not ended.
     running: usize,
+}
+
+/// Holds builds back that would take processors from runs of earlier stages.
+struct Gate {
+    stages: Vec<Range<usize>>,
+    load: Mutex<Load>,
+    changed: Condvar,
+}
+
+/// What the gate goes by.
+struct Load {
+    /// Each stage's number of runs that have not ended.
+    running: Vec<usize>,
+    /// Nobody waits for firmware any more.
+    abandoned: bool,
+}
+
+impl Gate {
+    fn new(stages: Vec<Range<usize>>) -> Self {
+        let load = Mutex::new(Load { running: vec![0; stages.len()], abandoned: false });
+        Self { stages, load, changed: Condvar::new() }
+    }
+
+    /// Returns the stage of a unit.
+    fn stage(&self, unit: usize) -> usize {
+        self.stages.iter().position(|units| units.contains(&unit)).unwrap_or(0)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Load)) {
+        change(&mut self.load.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Waits until the runs of earlier stages leave processors free for building a unit's firmware.
+    fn pass(&self, unit: usize) {
+        let earlier = ..self.stage(unit);
+        let waits = |load: &mut Load| {
+            let running = load.running[earlier].iter().sum::<usize>();
+            running > rayon::current_num_threads() && !load.abandoned
+        };
+        let load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
+        let _passed = self.changed.wait_while(load, waits);
+    }
+}
+
+/// Opens a gate for good when it is dropped.
+struct OpensAtEnd<'a>(&'a Gate);
+
+impl Drop for OpensAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.change(|load| load.abandoned = true);
+    }
 }
 
 /// A plan in progress. Images and tasks are stored elsewhere, because threads borrow them.
@@ -66,9 +120,11 @@ struct PlanExecution<'a, 'o, O> {
     tasks: &'a [OnceLock<Vec<Task<'a>>>],
     observer: &'o mut O,
     commit: Option<String>,
+    gate: &'a Gate,
     stages: Vec<Stage>,
-    /// The numbers of stages begun, and of stages reported as finished.
-    begun: usize,
+    /// The units that have not begun.
+    waiting: Vec<usize>,
+    /// The number of stages reported as finished.
     finished: usize,
     lines: LineTables<'a>,
     chips: BTreeMap<At, Board>,
@@ -88,9 +144,12 @@ impl Suite {
         observer.event(Event::Building { firmwares: firmwares(plan).count() });
         let built = |needed| if needed { OnceLock::new() } else { OnceLock::from(Images::new()) };
         let images: Vec<_> = plan.units.iter().map(|unit| built(unit.needs_firmware())).collect();
-        let stages = plan.platforms();
-        let tasks: Vec<_> = stages.iter().map(|_| OnceLock::new()).collect();
-        let stage = |units| Stage { units, answers: Vec::new(), running: 0 };
+        let tasks: Vec<_> = plan.units.iter().map(|_| OnceLock::new()).collect();
+        let gate = Gate::new(plan.platforms());
+        let stage = |units: &Range<usize>| {
+            let units = units.clone();
+            Stage { waiting: units.len(), units, answers: Vec::new(), running: 0 }
+        };
         let mut execution = PlanExecution {
             suite: self,
             plan,
@@ -98,8 +157,9 @@ impl Suite {
             tasks: &tasks,
             observer,
             commit: self.builder.tree().commit(),
-            stages: stages.into_iter().map(stage).collect(),
-            begun: 0,
+            gate: &gate,
+            stages: gate.stages.iter().map(stage).collect(),
+            waiting: (0..plan.units.len()).collect(),
             finished: 0,
             lines: LineTables::new(),
             chips: BTreeMap::new(),
@@ -115,24 +175,25 @@ impl Suite {
 impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
     fn execute(&mut self) -> Result<(), O::Error> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let (suite, plan) = (self.suite, self.plan);
+        let (suite, plan, gate) = (self.suite, self.plan, self.gate);
         std::thread::scope(|scope| {
             // If this function returns early, the receiver is dropped, and builds and runs stop.
-            let receiver = receiver;
+            let (receiver, _opens) = (receiver, OpensAtEnd(gate));
             let builds = sender.clone();
             let report_build = move |at, built| builds.send(Message::Built(at, built)).is_ok();
-            scope.spawn(move || suite.build_all(plan, suite.placements, &report_build));
-            // Kept while there are stages to begin.
+            let begin = |at| gate.pass(at);
+            scope.spawn(move || suite.build_all(plan, suite.placements, &begin, &report_build));
+            // Kept while there are units to begin.
             let mut sender = Some(sender);
             loop {
-                while let Some(stage) = self.next_stage() {
-                    let tasks = self.begin(stage)?;
-                    let tasks = self.tasks[stage].get_or_init(|| tasks);
+                while let Some(unit) = self.next_unit() {
+                    let tasks = self.begin(unit)?;
+                    let tasks = self.tasks[unit].get_or_init(|| tasks);
                     if let Some(sender) = sender.clone() {
-                        scope.spawn(move || run_all(stage, tasks, &sender));
+                        scope.spawn(move || run_all(unit, tasks, &sender));
                     }
                 }
-                sender = sender.filter(|_| self.begun < self.stages.len());
+                sender = sender.filter(|_| !self.waiting.is_empty());
                 self.report_finished_stages();
                 let Ok(message) = receiver.recv() else { return Ok(()) };
                 self.handle(message)?;
@@ -140,58 +201,61 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
         })
     }
 
-    /// Returns the next stage if its firmware is built and the earlier stages leave processors free. A
-    /// later stage must not delay one in progress.
-    fn next_stage(&self) -> Option<usize> {
-        let stage = self.stages.get(self.begun)?;
-        let running: usize = self.stages.iter().map(|stage| stage.running).sum();
-        if running > rayon::current_num_threads() {
-            return None;
+    /// Takes the next unit whose firmware is built, if earlier stages leave processors free. A later stage must not
+    /// delay one in progress.
+    fn next_unit(&mut self) -> Option<usize> {
+        let mut running = 0;
+        for stage in &self.stages {
+            if running > rayon::current_num_threads() {
+                return None;
+            }
+            let is_built =
+                |unit: &usize| stage.units.contains(unit) && self.images[*unit].get().is_some();
+            if let Some(at) = self.waiting.iter().position(is_built) {
+                return Some(self.waiting.remove(at));
+            }
+            running += stage.running;
         }
-        let mut images = self.images[stage.units.clone()].iter();
-        images.all(|images| images.get().is_some()).then_some(self.begun)
+        None
     }
 }
 
 impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
-    /// Begins a stage: answers what needs no run, and returns the tasks to run.
-    fn begin(&mut self, stage: usize) -> Result<Vec<Task<'a>>, O::Error> {
-        self.begun += 1;
+    /// Begins a unit: answers what needs no run, and returns the tasks to run.
+    fn begin(&mut self, at: usize) -> Result<Vec<Task<'a>>, O::Error> {
+        let stage = self.gate.stage(at);
+        self.stages[stage].waiting -= 1;
         let mut tasks: Vec<Task<'_>> = Vec::new();
-        for at in self.stages[stage].units.clone() {
-            let Some(images) = self.images[at].get() else { continue };
-            let unit = &self.plan.units[at];
-            for (scenario, excuse) in &unit.scenarios {
-                let key = unit.key(scenario);
-                let (suite, plan) = (self.suite, self.plan);
-                let resolved = suite.resolve_task(plan, unit, scenario, excuse.as_ref(), images);
-                let (answer, origin, question) = match resolved {
-                    Resolution::NotApplicable(reason) => {
-                        (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
-                    }
-                    Resolution::Failed(failure) => {
-                        (Answer::Failed { key, failure }, Origin::Fresh, None)
-                    }
-                    Resolution::Run(task) => {
-                        let commit = self.commit.as_deref();
-                        let known = self.suite.recalled(&task, key, commit, self.observer);
-                        let Some(known) = known else {
-                            tasks.push(task);
-                            continue;
-                        };
-                        (known, Origin::Recalled, task.question)
-                    }
-                };
-                self.keep(stage, answer, origin, question.as_ref(), None)?;
-            }
+        let Some(images) = self.images[at].get() else { return Ok(tasks) };
+        let unit = &self.plan.units[at];
+        for (scenario, excuse) in &unit.scenarios {
+            let key = unit.key(scenario);
+            let (suite, plan) = (self.suite, self.plan);
+            let resolved = suite.resolve_task(plan, unit, scenario, excuse.as_ref(), images);
+            let (answer, origin, question) = match resolved {
+                Resolution::NotApplicable(reason) => {
+                    (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
+                }
+                Resolution::Failed(failure) => {
+                    (Answer::Failed { key, failure }, Origin::Fresh, None)
+                }
+                Resolution::Run(task) => {
+                    let commit = self.commit.as_deref();
+                    let known = self.suite.recalled(&task, key, commit, self.observer);
+                    let Some(known) = known else {
+                        tasks.push(task);
+                        continue;
+                    };
+                    (known, Origin::Recalled, task.question)
+                }
+            };
+            self.keep(stage, answer, origin, question.as_ref(), None)?;
         }
         // The longest task first, so that no processor is left with a long one at the end.
         tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
         let budget = tasks.iter().map(Task::whole_budget).sum();
-        let units = &self.plan.units[self.stages[stage].units.clone()];
-        let platform = units.first().map(|unit| unit.platform.name());
-        self.observer.event(Event::Running { platform, scenarios: tasks.len(), budget });
-        self.stages[stage].running = tasks.len();
+        self.observer.event(Event::Running { unit: Some(unit), scenarios: tasks.len(), budget });
+        self.add_running(stage, tasks.len().cast_signed());
         Ok(tasks)
     }
 
@@ -217,20 +281,29 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
                 let answer = self.suite.answer(task, done, chip, commit, &mut self.lines);
                 let measured = matches!(answer, Answer::Measured(_));
                 let question = task.question.as_ref().filter(|_| measured);
-                self.stages[at.0].running -= 1;
-                self.keep(at.0, answer, Origin::Fresh, question, Some((unused_budget, duration)))?;
+                let stage = self.gate.stage(at.0);
+                self.add_running(stage, -1);
+                self.keep(stage, answer, Origin::Fresh, question, Some((unused_budget, duration)))?;
             }
         }
         Ok(())
     }
 
-    fn task(&self, (stage, at): At) -> Option<&'a Task<'a>> {
-        self.tasks[stage].get()?.get(at)
+    /// Counts runs of a stage that begin, or that have ended.
+    fn add_running(&mut self, stage: usize, change: isize) {
+        let running = &mut self.stages[stage].running;
+        *running = running.saturating_add_signed(change);
+        self.gate.change(|load| load.running[stage] = *running);
+    }
+
+    fn task(&self, (unit, at): At) -> Option<&'a Task<'a>> {
+        self.tasks[unit].get()?.get(at)
     }
 
     /// Reports each stage that is over, once all stages before it are.
     fn report_finished_stages(&mut self) {
-        while self.finished < self.begun && self.stages[self.finished].running == 0 {
+        let is_over = |stage: &Stage| stage.waiting == 0 && stage.running == 0;
+        while self.stages.get(self.finished).is_some_and(is_over) {
             let answers = &mut self.stages[self.finished].answers;
             answers.sort_by_cached_key(|answer| self.plan.position(answer.key()));
             self.observer.event(Event::Finished { answers });
@@ -256,11 +329,11 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
     }
 }
 
-fn run_all(stage: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
+fn run_all(unit: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
     let tasks = tasks.iter().enumerate().par_bridge();
     // An error means that nobody is listening any more: stop.
     let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
-        let at = (stage, index);
+        let at = (unit, index);
         let (began, elapsed) = (Instant::now(), AtomicU64::new(0));
         let advanced = |since: Cycles| {
             elapsed.fetch_add(since.0, Ordering::Relaxed);
