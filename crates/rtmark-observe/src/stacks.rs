@@ -115,15 +115,29 @@ struct Handler {
 }
 
 impl Handler {
-    /// Tells whether the stack pointer has moved from this handler's stack to a task's, if software
+    /// Tells whether the stack pointer has moved from the stack on which this handler was, if software
     /// moves the only stack pointer there is.
-    fn has_left(&self, sp: u32) -> bool {
-        self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > MAX_SAVED_BYTES
+    fn has_left(&self, symbols: &Symbols, sp: u32) -> bool {
+        self.stack == ThreadStack::Only && is_elsewhere(symbols, self.sp, sp)
     }
 
     /// Returns the most that it has used so far, on all stacks except its thread's.
     fn uses(&self) -> u32 {
         self.used + self.others.values().map(|(base, low)| base - low).sum::<u32>()
+    }
+}
+
+/// Tells whether a stack pointer has left a stack in one instruction: it has moved far, or into another
+/// variable, as start-up code does when it begins the first thread.
+fn is_elsewhere(symbols: &Symbols, from: u32, sp: u32) -> bool {
+    // The last word pushed, or the next one to be pushed: a full stack is still that one.
+    let variable = |sp: u32| {
+        let within = symbols.name_at(sp.wrapping_sub(4))?;
+        Some(sp.wrapping_sub(within.offset))
+    };
+    match from.abs_diff(sp) {
+        0..=MAX_SAVED_BYTES => false,
+        step => step > MAX_STACK_STEP || variable(from) != variable(sp),
     }
 }
 
@@ -277,23 +291,7 @@ impl<'a> Stacks<'a> {
         let is_it = |suspended: &Suspended| {
             suspended.sp == sp && self.threads[suspended.thread].stack == stack
         };
-        let is_told_apart = stack == ThreadStack::Process && !begins;
-        is_told_apart.then(|| self.suspended.iter().rposition(is_it)).flatten()
-    }
-
-    /// Tells whether the stack pointer has left a thread's stack in one instruction: it has moved far,
-    /// or into another variable, as start-up code does when it begins the first thread.
-    fn has_left(&self, thread: usize, sp: u32) -> bool {
-        let from = self.threads[thread].sp;
-        // The last word pushed, or the next one to be pushed: a full stack is still that one.
-        let variable = |sp: u32| {
-            let within = self.symbols.name_at(sp.wrapping_sub(4))?;
-            Some(sp.wrapping_sub(within.offset))
-        };
-        match from.abs_diff(sp) {
-            0..=MAX_SAVED_BYTES => false,
-            step => step > MAX_STACK_STEP || variable(from) != variable(sp),
-        }
+        if begins { None } else { self.suspended.iter().rposition(is_it) }
     }
 
     /// Tells whether the stack pointer has just been moved elsewhere on a core with only one. It may be
@@ -335,7 +333,7 @@ impl<'a> Stacks<'a> {
             return self.record_other_stack_use(bank, sp);
         }
         if let Some(thread) = handler.thread {
-            if sp.abs_diff(handler.sp) <= MAX_SAVED_BYTES {
+            if !handler.has_left(self.symbols, sp) {
                 handler.sp = sp;
                 let thread = &mut self.threads[thread];
                 thread.low = thread.low.min(sp);
@@ -345,7 +343,7 @@ impl<'a> Stacks<'a> {
             (handler.thread, handler.base, handler.sp) = (None, sp, sp);
         }
         // Or to the stack of the code to which it returns.
-        if handler.has_left(sp) {
+        if handler.has_left(self.symbols, sp) {
             return;
         }
         handler.sp = sp;
@@ -358,11 +356,7 @@ impl<'a> Stacks<'a> {
 impl Observer for Stacks<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
-        let is_switching = self.is_switching_stacks(machine, sp);
-        if is_switching && machine.exception() == 0 {
-            self.latest = self.functions.at(pc);
-        }
-        if is_switching {
+        if self.is_switching_stacks(machine, sp) {
             return ControlFlow::Continue(());
         }
         if machine.exception() != 0 {
@@ -383,7 +377,9 @@ impl Observer for Stacks<'_> {
         let has_begun = std::mem::replace(&mut self.latest, function) != function;
         let at = match before {
             // The program switches stacks by itself, without exceptions.
-            Some(thread) if same(&thread) && self.has_left(thread, sp) => {
+            Some(thread)
+                if same(&thread) && is_elsewhere(self.symbols, self.threads[thread].sp, sp) =>
+            {
                 let holds = |thread: &Thread| {
                     thread.stack == stack
                         && (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)

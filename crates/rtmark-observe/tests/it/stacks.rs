@@ -1,5 +1,7 @@
 //! The depths of stacks, against the bytes that programs push and the frames that the architecture pushes.
 
+use std::ops::Range;
+
 use rtmark_observe::{StackKind, StackUse, Stacks, ThreadNames};
 use rtmark_sim::{Machine, Register};
 
@@ -54,6 +56,7 @@ fn a_task_whose_calls_are_served_on_another_stack_keeps_its_own() {
         // Two functions' registers, and the frame of the exception, which is aligned.
         stack("task", Task, 8 + 20 + 4 + 32, 0x2000_0800),
         stack("serve", Task, 32, 0x2000_0C00),
+        stack("advise", Task, 40, 0x2000_0C00),
         stack("SVCall", Interrupt, 0, 0),
     ];
     for core in ["generic-cortex-m0", "generic-cortex-m3"] {
@@ -79,9 +82,9 @@ fn software_moves_the_only_stack_pointer() {
     let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
     let program = Program::build("one-pointer", &flags, &["one_pointer.s"]);
     let expected = [
-        stack("reset", Main, 32, 0x8010_FC00),
+        stack("reset", Main, 48, 0x8010_FC00),
         stack("task", Task, 112, 0x8012_0000),
-        stack("ECALL", Interrupt, 80, 0),
+        stack("ECALL", Interrupt, 800, 0),
     ];
     assert_eq!(of(&program, program.until(&soc("generic-hazard3"), "stop")), expected);
 }
@@ -96,6 +99,27 @@ fn a_handler_uses_the_stacks_of_several_modes() {
 }
 
 #[test]
+fn a_task_that_begins_by_one_load_has_its_own_name() {
+    let program = Program::build("begun", CORTEX_R, &["begun.s"]);
+    let expected = [stack("reset", Main, 8, 0x8000), stack("task", Task, 24, 0xA000)];
+    let mut machine = program.until(&soc("zynqmp-r5"), "stop");
+    machine.set_register(Register::Pc, program.address("reset"));
+    assert_eq!(of(&program, machine), expected);
+}
+
+/// As where a handler emulates what the core does not have.
+#[test]
+fn code_whose_instruction_a_handler_skips_keeps_its_stack() {
+    let program = Program::build("skipped", CORTEX_M, &["skipped.s"]);
+    let expected = [stack("reset", Main, 24, 0x2000_1000), stack("SVCall", Interrupt, 32, 0)];
+    assert_eq!(of(&program, program.until(&soc("generic-cortex-m0"), "stop")), expected);
+    let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
+    let program = Program::build("skipped-one", &flags, &["skipped_one.s"]);
+    let expected = [stack("reset", Main, 48, 0x8010_0000), stack("ECALL", Interrupt, 16, 0)];
+    assert_eq!(of(&program, program.until(&soc("generic-hazard3"), "stop")), expected);
+}
+
+#[test]
 fn a_frame_of_two_kibibytes_is_on_the_same_stack() {
     let flags = [CORTEX_M, &["-mcpu=cortex-m3"]].concat();
     let program = Program::build("frames", &flags, &["frames.s"]);
@@ -103,15 +127,19 @@ fn a_frame_of_two_kibibytes_is_on_the_same_stack() {
     assert_eq!(of(&program, program.until(&soc("generic-cortex-m3"), "stop")), expected);
 }
 
-/// Names threads after the stack that they are on.
+/// Names threads after their stacks, but one that is about to yield after the other: kernels choose the next task
+/// before they switch.
 #[derive(Debug)]
-struct ByStack;
+struct Chosen {
+    yields: Range<u32>,
+}
 
-impl ThreadNames for ByStack {
+impl ThreadNames for Chosen {
     fn running(&mut self, machine: &Machine) -> Option<String> {
-        let sp = machine.register(Register::Sp);
-        let names = [(0x2000_0600, "B"), (0x2000_0800, "A")];
-        names.into_iter().find(|(high, _)| sp <= *high).map(|(_, name)| name.to_owned())
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
+        let stack = [0x2000_0600, 0x2000_0800].into_iter().position(|high| sp <= high)?;
+        let chosen = if self.yields.contains(&pc) { 1 - stack } else { stack };
+        Some(["B", "A"][chosen].to_owned())
     }
 }
 
@@ -119,7 +147,10 @@ impl ThreadNames for ByStack {
 fn tasks_have_the_names_that_their_kernel_gives_them() {
     let program = Program::build("named-tasks", CORTEX_M, &["tasks.s"]);
     let mut machine = program.until(&soc("generic-cortex-m0"), "stop");
-    let mut stacks = Stacks::new(&machine, program.image.symbols()).with_names(ByStack);
+    // Up to the store that requests PendSV.
+    let begins = program.address("yield") & !1;
+    let names = Chosen { yields: begins..begins + 6 };
+    let mut stacks = Stacks::new(&machine, program.image.symbols()).with_names(names);
     observe(&mut machine, &mut stacks);
     let names: Vec<_> = used(&stacks).into_iter().map(|stack| stack.0).collect();
     assert_eq!(names, ["reset", "A", "B", "SVCall", "PendSV"]);

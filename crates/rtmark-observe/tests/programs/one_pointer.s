@@ -12,6 +12,8 @@ function reset
         li      sp, 0x80120000
         call    task
         mv      sp, s0
+        addi    sp, sp, -16             # and 16 more: 48
+        addi    sp, sp, 16
 stop:   j       stop
         .size   reset, . - reset
 
@@ -28,7 +30,7 @@ function trap
         addi    sp, sp, -64
         sw      ra, 0(sp)
         mv      s2, sp
-        li      sp, 0x80130000
+        li      sp, 0x8012FC00          # by way of 0x80130000
         call    handle
         mv      sp, s2
         csrr    t0, mepc
@@ -40,7 +42,8 @@ function trap
         .size   trap, . - trap
 
 function handle
-        addi    sp, sp, -80             # 80 bytes of the handlers' stack
-        addi    sp, sp, 80
+        addi    sp, sp, -800            # 800 bytes of the handlers' stack
+        nop
+        addi    sp, sp, 800
         ret
         .size   handle, . - handle

@@ -1,6 +1,6 @@
 @ SPDX-License-Identifier: MIT OR Apache-2.0
 @ System calls as of FreeRTOS with an MPU: the handler of SVCall continues at `serve` on a stack of the kernel's, which
-@ ends by a call of its own, whose handler continues behind the first one's caller.
+@ ends by a call of its own, whose handler continues behind the first one's caller. Two services use that stack.
         .include "thumb.inc"
         vectors 0x20001000, svc=svcall
         .equ    CALLER, 0x20000010
@@ -14,14 +14,17 @@ done reset
 
 function task
         push    {r4, lr}
+        ldr     r0, =serve
         bl      call
         bl      deeper
+        ldr     r0, =advise
         bl      call
         pop     {r4, pc}
 done task
 
 function deeper
         push    {r4-r7, lr}
+        ldr     r0, =serve
         bl      call
         pop     {r4-r7, pc}
 done deeper
@@ -34,6 +37,13 @@ function serve
         push    {r4, lr}
         pop     {r4, pc}
 done serve
+
+function advise
+        push    {r4-r7, lr}
+        sub     sp, #20
+        add     sp, #20
+        pop     {r4-r7, pc}
+done advise
 
 function leave
         svc     #1
@@ -49,12 +59,12 @@ function svcall
         adds    r3, #1
         cmp     r2, r3
         beq     1f
-        @ Continues with serve, which returns to leave.
+        @ Continues with the service, which returns to leave.
         str     r0, [r1]
         ldr     r1, =KERNELS - 32
         ldr     r3, =leave
         str     r3, [r1, #20]
-        ldr     r3, =serve
+        ldr     r3, [r0]
         movs    r2, #1
         bics    r3, r2
         str     r3, [r1, #24]

@@ -21,9 +21,10 @@ done reset
 function first
         push    {r4-r7, lr}             @ 20
         sub     sp, #28                 @ 48
-        svc     #0                      @ 48 + 32: 80
-        bl      yield                   @ the same, and 16 that PendSV saves: 96
-        sub     sp, #24                 @ 72
+        svc     #0                      @ 48 + 32, and 16 that PendSV saves, which follows directly: 96
+        add     sp, #8                  @ 40
+        bl      yield                   @ 40 + 32 + 16
+        sub     sp, #32                 @ 72
         add     sp, #52
         pop     {r4-r7, pc}
 done first
@@ -59,11 +60,12 @@ function pendsv
         bx      lr
 done pendsv
 
-@ 24 bytes of its own, and 32 of a function: 56.
+@ 24 bytes of its own, and 32 of a function: 56. Requests PendSV.
 function svcall
         push    {r4, lr}
         sub     sp, #16
         bl      deeper
+        bl      yield
         add     sp, #16
         pop     {r4, pc}
 done svcall
