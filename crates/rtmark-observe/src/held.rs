@@ -180,13 +180,7 @@ impl<'a> HeldBackRecorder<'a> {
         let mut intervals = self.intervals(map);
         let Some(Open { began, asleep, by, address, node }) = &self.open else { return intervals };
         let ended = machine.cycles().0;
-        // A sleep that does not end is not reported.
-        let asleep = if machine.is_asleep() && machine.would_wake(self.whose.priority()) {
-            asleep + (ended - self.now)
-        } else {
-            *asleep
-        };
-        let cycles = (ended - began).saturating_sub(asleep);
+        let cycles = (ended - began).saturating_sub(*asleep);
         let (from, to) = (*address, machine.register(Register::Pc));
         let interval = BlockedInterval { by: by.clone(), from, to, cycles, began: *began };
         let site = Site { longest: interval, ended, times: 1, total: cycles };
@@ -407,6 +401,9 @@ mod tests {
         let site = held.sites.values().next().expect("a site");
         assert_eq!((site.longest.cycles, site.longest.began, site.ended), (40, 20, 60));
         assert_eq!((site.times, site.total), (5, 115));
+        held.record_alone(400, 440);
+        let site = held.sites.values().next().expect("a site");
+        assert_eq!((&site.longest.by[..], site.ended), (&[Blocker::Instruction][..], 440));
     }
 
     #[test]

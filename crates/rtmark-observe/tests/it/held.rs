@@ -2,9 +2,9 @@
 
 use rtmark_model::{HeldInterval, MaskRegister};
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Map, landmarks};
-use rtmark_sim::{Blocker, Cycles, MaskedInterval, Stop, Watch};
+use rtmark_sim::{Blocker, Cycles, Machine, MaskedInterval, Register, Stop, Watch};
 
-use crate::support::{CORTEX_M, Program, observe, soc};
+use crate::support::{CORTEX_M, CORTEX_R, Program, RISC_V, observe, soc};
 
 /// The beginning and the end as offsets in functions, the callers, the longest, and how often and how long.
 type Held = (String, String, String, u64, u64, u64);
@@ -42,6 +42,15 @@ fn brief(program: &Program, held: &HeldInterval) -> Held {
 
 fn masked(from: &str, to: &str, callers: &str, cycles: u64, times: u64, total: u64) -> Held {
     (from.to_owned(), to.to_owned(), callers.to_owned(), cycles, times, total)
+}
+
+/// Returns when the handler begins of an interrupt that comes in a cycle.
+fn served(mut machine: Machine, interrupt: u16, comes: u64) -> u64 {
+    machine.pend_interrupt(interrupt, Cycles(comes));
+    let handler = machine.handler_watch(interrupt).expect("its handler");
+    machine.watch(handler);
+    machine.run(Cycles(10_000));
+    machine.take_hits()[0].cycle.0
 }
 
 #[test]
@@ -85,14 +94,33 @@ fn a_handler_holds_back_what_is_not_more_urgent() {
             for (at, waits) in [(0, false), (1, true), (16, true)] {
                 let mut machine = program.until(&soc("generic-cortex-m0"), "stop");
                 machine.arm_interrupt(0, priority);
-                machine.pend_interrupt(0, Cycles(handled.began + at));
-                let served = machine.handler_watch(0).expect("its handler");
-                machine.watch(served);
-                machine.run(Cycles(10_000));
-                let served = machine.take_hits()[0].cycle.0;
+                let served = served(machine, 0, handled.began + at);
                 assert_eq!(served > handled.began + 1 + 16 + 2, waits, "{at}: {served}");
             }
         }
+    }
+}
+
+/// The interrupt may interrupt that one, but not its entry.
+#[test]
+fn a_handler_holds_back_until_the_one_that_follows_directly_has_been_entered() {
+    let program = Program::build("followed", CORTEX_M, &["held.s"]);
+    let machine = || {
+        let mut machine = program.until(&soc("generic-cortex-m0"), "stop");
+        machine.arm_interrupt(0, 0x80);
+        machine.arm_interrupt(1, 0x40);
+        // While SVCall is being handled.
+        machine.pend_interrupt(0, Cycles(150));
+        machine
+    };
+    let (mut followed, whose) = (machine(), HeldInterrupt::MaskedOrHandled(0x40));
+    let mut held = HeldBackRecorder::new(&followed, &program.image, whose);
+    observe(&mut followed, &mut held);
+    let held = held.intervals(Map::new(&program.image, None));
+    let held = held.iter().find(|held| held.by == ["SVCall"]).expect("held back");
+    // The Cortex-M0 enters a handler in 16 cycles.
+    for comes in [held.ended - 1, held.ended, held.ended + 1] {
+        assert_eq!(served(machine(), 1, comes), comes.max(held.ended) + 16, "{comes}: {held:?}");
     }
 }
 
@@ -140,7 +168,7 @@ fn a_handlers_interval_is_the_same_at_landmarks_alone() {
             }
             held.intervals(map)
         });
-        assert!(every.iter().any(|held| held.by.contains(&"IRQ 0".to_owned())), "{cycle}");
+        assert!(every.iter().any(|held| held.by.contains(&"IRQ 0 TIMER0".to_owned())), "{cycle}");
         assert_eq!(some, every, "{cycle}");
     }
 }
@@ -213,4 +241,39 @@ fn a_caller_is_one_that_calls_this_function() {
     }
     assert_eq!(map.function(again + 2).as_deref(), Some("again"));
     assert_eq!(map.function(0x1000_0000), None);
+}
+
+/// The interrupt that ends the sleep comes in cycle 1000, or not before the run ends in cycle 2000.
+#[test]
+fn a_masked_sleep_that_an_interrupt_would_end_holds_nothing_back_on_any_core() {
+    let risc_v = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
+    for (core, flags, comes) in [
+        ("generic-cortex-m0", CORTEX_M, &[1_000, 5_000][..]),
+        ("generic-cortex-m3", CORTEX_M, &[1_000, 5_000]),
+        ("generic-hazard3", &risc_v, &[1_000, 5_000]),
+        ("generic-ibex", &risc_v, &[1_000, 5_000]),
+        // Its interrupt controller is off.
+        ("zynqmp-r5", CORTEX_R, &[5_000]),
+    ] {
+        let program = Program::build(&format!("asleep-{core}"), flags, &["asleep.S"]);
+        let landmarks = landmarks(program.image.symbols(), []);
+        for (&comes, sparsely) in comes.iter().flat_map(|it| [(it, false), (it, true)]) {
+            let mut machine = program.on(&soc(core));
+            machine.set_register(Register::Pc, program.address("reset"));
+            machine.arm_interrupt(0, 0x40);
+            machine.pend_interrupt(0, Cycles(comes));
+            let mut held = HeldBackRecorder::new(&machine, &program.image, HeldInterrupt::Masked);
+            if sparsely {
+                machine.run_observed_at(&landmarks, Cycles(2_000), &mut held);
+            } else {
+                machine.run_observed(Cycles(2_000), &mut held);
+            }
+            let masked = held.intervals_and_open(&machine, Map::new(&program.image, None));
+            let [masked] = &masked[..] else { panic!("{core} {comes} {sparsely}: {masked:?}") };
+            let awake = 2_000_u64.saturating_sub(comes);
+            // Falling asleep and waking take a few cycles.
+            assert!(masked.cycles.abs_diff(awake) < 20, "{core} {comes}: {masked:?}");
+            assert!(masked.open && masked.ended >= 2_000, "{core} {comes}: {masked:?}");
+        }
+    }
 }

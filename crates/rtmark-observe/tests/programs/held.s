@@ -1,7 +1,7 @@
 @ SPDX-License-Identifier: MIT OR Apache-2.0
 @ What holds an interrupt back. The numbers are the cycles of a Cortex-M0 (DDI 0432C, table 3-1).
         .include "thumb.inc"
-        vectors 0x20001000, svc=handler, irq0=device
+        vectors 0x20001000, svc=handler, irq0=TIMER0_IRQHandler, irq1=device
 
 function reset
         bl      main
@@ -55,6 +55,11 @@ function handler
         nop
         bx      lr
 done handler
+
+function TIMER0_IRQHandler
+        nop
+        bx      lr
+done TIMER0_IRQHandler
 
 function device
         bx      lr

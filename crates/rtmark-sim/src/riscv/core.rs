@@ -572,6 +572,11 @@ impl Core {
         self.pipeline.is_asleep()
     }
 
+    /// Returns whether the core sleeps or is about to.
+    pub fn has_sleep(&self) -> bool {
+        self.pipeline.has_sleep()
+    }
+
     /// Returns the cycle until which the core sleeps, unless its state changes before.
     pub fn sleeps_until(&self) -> Option<u64> {
         let quiet = self.still && self.is_asleep() && self.cycle < self.lines_stable_until;

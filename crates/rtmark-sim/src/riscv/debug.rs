@@ -54,7 +54,7 @@ impl Observed for RiscV {
         if let Some(stop) = self.state.due_stop() {
             return Err(stop);
         }
-        if self.state.core.is_at_boundary() && !self.is_asleep() {
+        if self.state.core.is_at_boundary() && !self.state.core.has_sleep() {
             return Ok(Some(NextInstruction));
         }
         let _passed = self.cycle(self.limit)?;

@@ -49,4 +49,12 @@ impl Pipeline {
             Self::Ibex(pipeline) => pipeline.is_asleep(),
         }
     }
+
+    /// Returns whether it sleeps, or is about to because the latest instruction says so.
+    pub fn has_sleep(&self) -> bool {
+        match self {
+            Self::Hazard3(pipeline) => pipeline.is_asleep(),
+            Self::Ibex(pipeline) => pipeline.has_sleep(),
+        }
+    }
 }

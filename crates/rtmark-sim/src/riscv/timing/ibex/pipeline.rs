@@ -248,4 +248,12 @@ impl TwoStages {
     pub fn is_asleep(&self) -> bool {
         self.control == Control::Sleeps
     }
+
+    /// Returns whether it sleeps or is about to.
+    pub fn has_sleep(&self) -> bool {
+        matches!(
+            self.control,
+            Control::Flushes(Flush::Sleep) | Control::FallsAsleep | Control::Sleeps
+        )
+    }
 }
