@@ -568,6 +568,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_command_is_shown_as_its_words() {
+        assert_eq!(show(Command::new("make").args(["-j2", "thread.elf"])), "make -j2 thread.elf");
+    }
+
+    #[test]
     fn unchanged_files_are_not_rewritten() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let file = folder.path().join("a/b.h");

@@ -342,6 +342,48 @@ mod tests {
     }
 
     #[test]
+    fn pruning_keeps_as_many_of_the_newest_builds_as_there_is_room_for() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = Cache::at(scratch.path());
+        let builds = [3, 1, 2].map(|days| build(&cache, &format!("{days}"), 100, days));
+        let kept = || [&builds[1], &builds[2], &builds[0]].map(|build| build.exists());
+        assert_eq!(cache.prune(UNUSED, Some(300)).expect("nothing").folders, 0);
+        // Just enough for two.
+        let removed = cache.prune(UNUSED, Some(200)).expect("removed");
+        assert_eq!((removed.folders, kept()), (1, [true, true, false]));
+        assert_eq!(cache.prune(UNUSED, Some(199)).expect("removed").folders, 1);
+        assert_eq!(kept(), [true, false, false]);
+    }
+
+    #[test]
+    fn pruning_removes_old_sources_until_they_are_used_again() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = Cache::at(scratch.path());
+        let unpack = |text: &'static str| {
+            let unpacked = cache.unpack(&[("firmware/k/main.c", text.as_bytes())]);
+            let folder = unpacked.expect("unpacked");
+            let file = File::options().write(true).open(folder.join(USED)).expect("used");
+            file.set_modified(SystemTime::now() - DAY * 40).expect("its own");
+            folder
+        };
+        let (old, used) = (unpack("1234"), unpack("12"));
+        cache.unpack(&[("firmware/k/main.c", b"12")]).expect("unpacked");
+        let removed = cache.prune(UNUSED, None).expect("removed");
+        assert_eq!(removed, Removed { folders: 1, bytes: 4, busy: 0 });
+        assert!(!old.exists() && used.exists());
+        // Something may just be being built from them.
+        assert_eq!(cache.prune(Duration::ZERO, None).expect("nothing"), Removed::default());
+    }
+
+    #[test]
+    fn a_lock_needs_a_folder() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        fs::write(scratch.path().join("file"), "").expect("writable");
+        assert!(lock(&scratch.path().join("file/build")).is_err());
+        assert!(lock(&scratch.path().join("folder/build")).expect("made").is_some());
+    }
+
+    #[test]
     fn unpacked_sources_match_the_embedded_ones() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(scratch.path());
@@ -349,6 +391,7 @@ mod tests {
             cache.unpack(&[("firmware/k/kernel.toml", text.as_bytes())]).expect("unpacked")
         };
         let first = unpack("one");
+        assert!(first.starts_with(cache.folder()), "{}", first.display());
         let file = first.join("firmware/k/kernel.toml");
         fs::write(&file, "spoilt").expect("writable");
         assert_eq!(unpack("one"), first);

@@ -132,6 +132,11 @@ mod tests {
         assert_eq!(flags, ["lto=true", "opt-level=s"]);
         assert_eq!(settings["overflow_checks"], Setting::Switch(false));
         assert_eq!(settings["lto"], Setting::Switch(true));
+        // Cargo's words for link-time optimisation of everything, and of each crate.
+        for (word, whole) in [("fat", true), ("thin", true), ("off", false), ("false", false)] {
+            let (_, settings) = rustc_flags(folder.path(), &[("lto", word.to_owned())]);
+            assert_eq!(settings["lto"], Setting::Switch(whole), "{word}");
+        }
         let kernel = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
                       language = 'Rust'\nbuild = 'cargo'\npackage = 'k'\nimages = []\n\
                       cores = ['cortex-m3']\n[switches]\nopt = ['s', '3']\n\
@@ -153,6 +158,10 @@ mod tests {
         assert_eq!(short_version(gcc), "gcc 12.2.1");
         assert_eq!(short_version("Debian clang version 14.0.6"), "clang 14.0.6");
         assert_eq!(short_version("rustc 1.95.0 (59807616e 2026-04-14)"), "rustc 1.95.0");
+        let gcc =
+            "arm-none-eabi-gcc (Arm GNU Toolchain 13.2.Rel1 (Build arm-13.7)) 13.2.1 20231009";
+        assert_eq!(short_version(gcc), "gcc 13.2.1");
+        assert_eq!(short_version("gcc (GCC 7) 12 20221205 7.5.0"), "gcc 7.5.0");
         assert_eq!(short_version("tcc"), "tcc");
     }
 }

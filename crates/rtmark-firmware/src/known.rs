@@ -133,6 +133,24 @@ mod tests {
     }
 
     #[test]
+    fn the_records_written_last_are_kept() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let (out, images) = (scratch.path(), BTreeMap::new());
+        let write = |number: usize| {
+            note(out, &number.to_string(), &images);
+            let file = fs::File::options().write(true).open(folder(out).join(number.to_string()));
+            let age = std::time::Duration::from_hours(100 - number as u64);
+            file.expect("written")
+                .set_modified(std::time::SystemTime::now() - age)
+                .expect("its own");
+        };
+        (0..MAX_RECORDS + 2).for_each(write);
+        let is_kept = |number: usize| find(out, &number.to_string()).is_some();
+        assert_eq!(crate::cache::below(&folder(out)).len(), MAX_RECORDS);
+        assert!(!is_kept(0) && !is_kept(1) && (2..MAX_RECORDS + 2).all(is_kept));
+    }
+
+    #[test]
     fn digests_cover_every_source_and_no_build_output() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let write = |name: &str, text: &str| {

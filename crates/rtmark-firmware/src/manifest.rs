@@ -422,7 +422,13 @@ reason = "It never sleeps there."
         };
         assert!(refusal("source", "sauce").contains("unknown field `sauce`"));
         assert!(refusal("package = \"rtmark-k\"", "").contains("package"));
-        assert!(refusal("[\"thread\"]", "[\"../x\"]").contains("plain lower-case"));
+        for image in ["../x", "", "Thread", "a b"] {
+            assert!(
+                refusal("[\"thread\"]", &format!("[\"{image}\"]")).contains("plain lower-case")
+            );
+        }
+        let images = GOOD.replace("[\"thread\"]", "[\"two-words\", \"two_words\", \"2\"]");
+        assert_eq!(Manifest::from_toml(&images).expect("good").images.len(), 3);
         assert!(refusal("\"Rust\"", "\"Ada\"").contains("Ada"));
         let switches = |text: &str| refusal("[settings]", &format!("{text}\n[settings]"));
         assert!(switches("[switches]\nspeed = [1]").contains("`speed`"));
@@ -449,6 +455,21 @@ reason = "It never sleeps there."
         let with = "\nscenario = \"queue.*\"\nwith = { tick_hz = 5 }";
         let with = refusal("\nscenario = \"queue.*\"", with);
         assert!(with.contains("`queue.*` is not applicable with tick_hz 5"), "{with}");
+    }
+
+    #[test]
+    fn a_setting_may_have_values_on_some_cores_alone() {
+        let fpu = "[switches]\nfpu = { values = [true, false], cores = [\"cortex-m4f\"], reason = \"No FPU.\" }";
+        let cores = GOOD.replace("[\"cortex-m0plus\"]", "[\"cortex-m0plus\", \"cortex-m4f\"]");
+        let manifest = cores.replace("[settings]", &format!("{fpu}\n[settings]"));
+        let manifest = Manifest::from_toml(&manifest).expect("good");
+        let values = [Setting::Switch(true), Setting::Switch(false)];
+        assert_eq!(manifest.values("fpu", "cortex-m4f"), Ok(&values[..]));
+        assert_eq!(manifest.values("fpu", "cortex-m0plus"), Err("No FPU.".to_owned()));
+        assert_eq!(
+            manifest.values("heap", "cortex-m4f"),
+            Err("K has no setting heap to choose.".to_owned())
+        );
     }
 
     /// Levels are the upper bits of a priority's byte (DDI 0403, B1.5.4).

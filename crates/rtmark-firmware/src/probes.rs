@@ -289,6 +289,15 @@ mod tests {
     }
 
     #[test]
+    fn names_have_any_length() {
+        let names: Vec<_> = (1..10).map(|length| format!("a.{}", "b".repeat(length))).collect();
+        let section: Vec<u8> = names.iter().flat_map(|name| record(5, 3, name)).collect();
+        let records = parse(&section).expect("good");
+        let read: Vec<_> = records.iter().map(|record| record.scenario.as_str()).collect();
+        assert_eq!(read, names);
+    }
+
+    #[test]
     fn a_point_is_selected_by_its_curve_and_its_count() {
         let records = parse(&record(5, 3, "growth.tick.due")).expect("good");
         let word = |name: &str| selecting(&records, &name.parse().expect("a name"));

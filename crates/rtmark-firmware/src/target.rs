@@ -333,6 +333,27 @@ mod tests {
             let console = Some(Console::default());
             let printing = Target { console, probes: Probes::Clocked(None), ..clocked };
             assert_eq!(printing.folder(), "x-clocked-uart");
+            let other = Some(Counter { address: 0x4000_0000, start: Vec::new() });
+            let timed = Target { console: None, probes: Probes::Clocked(other), ..printing };
+            assert_eq!(timed.folder(), "x-clocked");
+        }
+    }
+
+    /// Embassy's manifest has a driver for each kind of timer.
+    #[test]
+    fn each_timer_has_the_driver_of_its_kind() {
+        let embassy = include_str!("../../../firmware/embassy/kernel.toml");
+        let embassy = Manifest::from_toml(embassy).expect("good");
+        let socs = [
+            (include_str!("../../../socs/stm32c031.toml"), "stm32_timer"),
+            (include_str!("../../../socs/rp2040.toml"), "rp2040_timer"),
+            (include_str!("../../../socs/rp2350.toml"), "rp2350_timer"),
+            (include_str!("../../../socs/nrf52840.toml"), "nrf_rtc"),
+            (include_str!("../../../socs/zynqmp-r5.toml"), "ttc_timer"),
+        ];
+        for (soc, driver) in socs {
+            let target = Target::from(&Soc::from_toml(soc).expect("good"));
+            assert_eq!(embassy.driver(&target), Some(driver), "{}", target.name);
         }
     }
 

@@ -275,7 +275,22 @@ mod tests {
         let missing =
             Tool::RustTarget("thumbv9-none").version(Path::new(".")).expect_err("missing");
         assert_eq!(missing.install, "rustup target add thumbv9-none");
+        assert_eq!(missing.tool, "the Rust target thumbv9-none");
         assert!(missing.to_string().contains("thumbv9-none"));
-        Tool::Cargo.version(Path::new(".")).expect("the tests run under it");
+    }
+
+    #[test]
+    fn tools_answer_with_their_version_or_a_reason() {
+        let here = Path::new(".");
+        // The tests run under it.
+        let rustc = Tool::Cargo.version(here).expect("there");
+        assert!(rustc.starts_with("rustc 1."), "{rustc}");
+        let cargo = version_of("cargo", here).expect("there");
+        assert!(cargo.starts_with("cargo 1.") && cargo.lines().count() == 1, "{cargo}");
+        let missing = output_of("no-such-tool", &["--version"], here).expect_err("missing");
+        assert!(missing.starts_with("`no-such-tool --version`: "), "{missing}");
+        let failed = output_of("cargo", &["no-such-command"], here).expect_err("fails");
+        let words = "`cargo no-such-command` failed: error: no such command";
+        assert!(failed.starts_with(words) && failed.lines().count() == 1, "{failed}");
     }
 }

@@ -273,3 +273,6 @@ fn contains_kernels(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     entries.flatten().any(|entry| is_kernel(&entry.path()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -388,6 +388,17 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         assert_eq!(of("own").expect("possible").words(), "TICK_HZ=100");
     }
 
+    #[test]
+    fn profiles_have_plain_names() {
+        for good in ["product", "low-power", "low_power", "2"] {
+            assert_eq!(good.parse::<Variant>().expect(good).to_string(), good);
+        }
+        for bad in ["", "Product", "a b", "../x", "ä", "+opt=3"] {
+            let error = bad.parse::<Variant>().expect_err("no profile").to_string();
+            assert!(error.contains("is not a profile"), "{error}");
+        }
+    }
+
     fn stm32c031() -> Target {
         let text = include_str!("../../../socs/stm32c031.toml");
         Target::from(&rtmark_sim::Soc::from_toml(text).expect("good"))

@@ -160,6 +160,10 @@ mod tests {
         fs::create_dir_all(folder.join("src/deep")).expect("writable");
         fs::write(folder.join("src/deep/a.c"), "a").expect("writable");
         fs::write(folder.join("old.c"), "old").expect("writable");
+        for (left, file) in [(".git", ".git/x"), ("target", "target/x")] {
+            fs::create_dir(folder.join(left)).expect("writable");
+            fs::write(folder.join(file), "x").expect("writable");
+        }
         fs::write(scratch.path().join("my own/common.mk"), "x").expect("writable");
         let view = work_folder(&cache, &folder).expect("a view");
         assert!(is_plain(&view), "{}", view.display());
@@ -167,13 +171,42 @@ mod tests {
         assert_eq!(read("src/deep/a.c").as_deref(), Some("a"));
         assert_eq!(read("../common.mk").as_deref(), Some("x"));
         assert_eq!(view.canonicalize().ok().as_deref(), Some(view.as_path()), "no link itself");
+        let is_link = |name: &str| fs::symlink_metadata(view.join(name)).map(|it| it.is_symlink());
+        // What Cargo and git write there is the user's.
+        assert!([".git", "target"].iter().all(|name| is_link(name).expect("there")));
+        assert!(!is_link("src").expect("there"));
 
         fs::remove_file(folder.join("old.c")).expect("there");
         fs::write(folder.join("new.c"), "new").expect("writable");
         assert_eq!(work_folder(&cache, &folder).expect("a view"), view);
-        assert_eq!((read("old.c"), read("new.c").as_deref()), (None, Some("new")));
+        assert_eq!((is_link("old.c").ok(), read("new.c").as_deref()), (None, Some("new")));
+        fs::remove_dir_all(folder.join("src")).expect("there");
+        assert_eq!(work_folder(&cache, &folder).expect("a view"), view);
         let out = name_of(&cache, &scratch.path().join("out put")).expect("a link");
         fs::write(out.join("x.elf"), "elf").expect("writable");
         assert!(scratch.path().join("out put/x.elf").is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_cache_whose_name_make_cannot_read_has_its_views_elsewhere() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = Cache::at(&scratch.path().join("my cache"));
+        let view = name_of(&cache, &scratch.path().join("out put")).expect("a link");
+        assert!(is_plain(&view), "{}", view.display());
+        fs::write(view.join("x.elf"), "elf").expect("writable");
+        assert!(scratch.path().join("out put/x.elf").is_file());
+        fs::remove_dir_all(view.parent().expect("a folder")).expect("ours");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_leads_where_it_was_made_to_last() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let name = scratch.path().join("name");
+        for to in ["/one", "/one", "/other"] {
+            link(Path::new(to), &name).expect("made");
+            assert_eq!(fs::read_link(&name).expect("a link"), Path::new(to));
+        }
     }
 }

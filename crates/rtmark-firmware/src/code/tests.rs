@@ -92,6 +92,12 @@ fn anonymous_constants_go_by_their_contents() {
     let here = at(0x300, text, 0x302);
     assert_eq!(Likeness::of(&here, &at(0x340, text, 0x342)), Likeness::Same);
     assert_eq!(Likeness::of(&here, &at(0x340, text, 0x344)), Likeness::Unclear);
+    // What has a name goes by that.
+    let count = |text: &'static [u8]| at(0x2000_0010, text, 0x2000_0010);
+    assert_eq!(Likeness::of(&count(text), &count(b"another............")), Likeness::Same);
+    // The end of a list leads to itself.
+    let end = 0x300_u32.to_le_bytes().to_vec().leak();
+    assert_eq!(Likeness::of(&at(0x300, end, 0x300), &at(0x300, end, 0x300)), Likeness::Same);
     // Vectors that all lead to the same handler do not show that two numbers are the same place.
     let vectors = &[0x41, 1, 0, 0].repeat(16).leak()[..];
     let vector = at(0x200, vectors, 0x210);

@@ -124,6 +124,7 @@ Linker script and memory map
                 0x00000000080001ac       0x12 obj/third-party/tasks.o
  *fill*         0x00000000080001be        0x2
  .text          0x00000000080001c0      0x114 /usr/lib/libgcc.a(_udivsi3.o)
+ .text          0x00000000080002c0       0x10 /usr/lib/libmy gcc.a(_x.o)
  .text          0x00000000080002d4       0x10 obj/portasm.o
  .text          0x00000000080002e4       0x10 /tmp/ccA.ltrans0.ltrans.o
  .rodata.x      0x0000000008000300       0x10 obj/main.o
@@ -132,6 +133,7 @@ Linker script and memory map
             "*(.text.main)",
             "*(.text.prvAddCurrentTaskToDelayedList)",
             "*libgcc.a:_udivsi3.o(.text)",
+            "/usr/lib/libmy gcc.a(_x.o)",
             "*portasm.o(.text)",
             "/tmp/ccA.ltrans0.ltrans.o",
         ];

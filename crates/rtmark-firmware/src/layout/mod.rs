@@ -242,6 +242,12 @@ mod tests {
         let gaps = (0..200).map(|n| drawn(1, "gap", &format!("f{n}")) % GAPS);
         let gaps: std::collections::BTreeSet<u64> = gaps.collect();
         assert_eq!(gaps.len() as u64, GAPS);
+        let names: Vec<String> = (0..200).map(|n| format!(".text.f{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = script_of(SCRIPT, &sections(&names), 1).expect("a script");
+        let gaps = text.split(". += ").skip(1).filter_map(|rest| rest.split(';').next());
+        let gaps: std::collections::BTreeSet<u64> = gaps.flat_map(str::parse).collect();
+        assert_eq!(gaps, (0..GAPS).map(|gap| gap * STEP).collect());
     }
 
     #[test]

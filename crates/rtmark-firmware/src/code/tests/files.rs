@@ -138,6 +138,19 @@ fn instructions_are_those_of_the_code() {
     }
 }
 
+/// As start-up code in assembly language often is: with no other function before it.
+#[test]
+fn the_first_function_may_lack_a_length() {
+    let sized = |symbol: &Symbol| if symbol.name == "main" { 0 } else { symbol.size };
+    let symbols = BUILD.symbols().into_iter();
+    let symbols: Vec<_> = symbols.map(|it| Symbol { size: sized(&it), ..it }).collect();
+    let code = |build: Build| Code::of(&elf(ARM, &build.sections(), &symbols)).expect("a program");
+    let after = code(Build { calls_other: true, ..BUILD });
+    let changed = code(BUILD).differences(&after).changed;
+    // To its end at the next symbol, which is within it.
+    assert_eq!(changed, BTreeSet::from(["alias".to_owned()]));
+}
+
 #[test]
 fn only_thumb_code_is_compared() {
     let refusal = |elf: &[u8]| Code::of(elf).expect_err("refused");
