@@ -440,7 +440,8 @@ fn a_function_with_a_large_frame_stays_where_it_was_called() {
     examine_calls("large-frame", "large_frame.s", |calls| {
         let paths: Vec<_> =
             calls.nodes().map(|node| (calls.path(node).join(" "), calls.times(node))).collect();
-        let expected = [("reset", 1), ("reset large", 1), ("reset large leaf", 1)];
+        let expected =
+            [("reset", 1), ("reset large", 8), ("reset large leaf", 8), ("reset ends", 8)];
         assert_eq!(paths, expected.map(|(path, times)| (path.to_owned(), times)));
         assert_eq!(calls.stack_number(), Some(0));
     });

@@ -142,6 +142,8 @@ fn each_instruction_holds_back_for_as_long_as_it_takes() {
     assert_eq!(of("main+2"), masked("main+2", "main+2", "reset", 1, 1, 1));
     let svc = (program.address("main") & !1) + 28;
     assert!(alone.iter().all(|held| held.from.address != svc));
+    // Behind the handler, it is called by what called it before.
+    assert_eq!(of("main+30").2, "reset");
     // What is executed while masked is no interval of its own, but the mask is.
     assert!(alone.iter().all(|held| held.from.function.as_deref() != Some("leaf")));
     assert!(held.iter().any(|held| held.by == ["PRIMASK"] && held.cycles == 19));

@@ -82,7 +82,7 @@ fn software_moves_the_only_stack_pointer() {
     let flags = [RISC_V, &["-Wl,-Ttext=0x80000000"]].concat();
     let program = Program::build("one-pointer", &flags, &["one_pointer.s"]);
     let expected = [
-        stack("reset", Main, 48, 0x8010_FC00),
+        stack("reset", Main, 288, 0x8010_FC00),
         stack("task", Task, 112, 0x8012_0000),
         stack("ECALL", Interrupt, 800, 0),
     ];

@@ -36,6 +36,7 @@ fn calls_are_the_same_at_landmarks_alone() {
         ("system_call.s", "generic-cortex-m0", CORTEX_M),
         ("tasks.s", "generic-cortex-m3", CORTEX_M),
         ("starts.s", "generic-hazard3", &risc_v),
+        ("large_frame.s", "generic-hazard3", &risc_v),
     ] {
         let program = Program::build(&format!("calls-{source}"), flags, &[source]);
         let landmarks = landmarks(program.image.symbols(), []);

@@ -12,8 +12,8 @@ function reset
         li      sp, 0x80120000
         call    task
         mv      sp, s0
-        addi    sp, sp, -16             # and 16 more: 48
-        addi    sp, sp, 16
+        addi    sp, sp, -256            # and 256 more: 288
+        addi    sp, sp, 256
 stop:   j       stop
         .size   reset, . - reset
 
