@@ -2,7 +2,7 @@
 
 use rtmark_model::{HeldInterval, MaskRegister};
 use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Map, landmarks};
-use rtmark_sim::{Blocker, Cycles, Machine, MaskedInterval, Register, Stop, Watch};
+use rtmark_sim::{Blocker, Cycles, FaultPolicy, Machine, MaskedInterval, Register, Stop, Watch};
 
 use crate::support::{CORTEX_M, CORTEX_R, Program, RISC_V, observe, soc};
 
@@ -172,6 +172,29 @@ fn a_handlers_interval_is_the_same_at_landmarks_alone() {
         });
         assert!(every.iter().any(|held| held.by.contains(&"IRQ 0 TIMER0".to_owned())), "{cycle}");
         assert_eq!(some, every, "{cycle}");
+    }
+}
+
+/// One whose exception is taken together with it.
+#[test]
+fn a_faults_interval_is_the_same_at_landmarks_alone() {
+    let program = Program::build("faults", CORTEX_M, &["fault.s"]);
+    let landmarks = landmarks(program.image.symbols(), []);
+    for core in ["generic-cortex-m0", "generic-cortex-m3", "generic-cortex-m7"] {
+        let [every, some] = [false, true].map(|sparsely| {
+            let mut machine = program.until(&soc(core), "stop");
+            machine.set_fault_policy(FaultPolicy::Deliver);
+            let whose = HeldInterrupt::MaskedOrHandled(0);
+            let mut held = HeldBackRecorder::new(&machine, &program.image, whose);
+            if sparsely {
+                machine.run_observed_at(&landmarks, Cycles(10_000), &mut held);
+            } else {
+                observe(&mut machine, &mut held);
+            }
+            held.intervals(Map::new(&program.image, None))
+        });
+        assert_eq!(every.iter().flat_map(|held| &held.by).collect::<Vec<_>>(), ["HardFault"]);
+        assert_eq!(some, every, "{core}");
     }
 }
 

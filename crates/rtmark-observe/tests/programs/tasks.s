@@ -42,9 +42,12 @@ function yield
         isb
         nop
 done yield
-        @ Goes on where no symbol is.
+        @ Goes on where no symbol is, and from there in a function.
         nop
+        nop
+function back
         bx      lr
+done back
 
 @ Saves r4 to r7 below the frame; what it stores further below is not next to that.
 function pendsv
