@@ -564,26 +564,4 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Firmware
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_shown_as_its_words() {
-        assert_eq!(show(Command::new("make").args(["-j2", "thread.elf"])), "make -j2 thread.elf");
-    }
-
-    #[test]
-    fn unchanged_files_are_not_rewritten() {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        let file = folder.path().join("a/b.h");
-        write_if_changed(&file, b"x").expect("written");
-        let written = || std::fs::metadata(&file).and_then(|m| m.modified()).expect("a time");
-        let first = written();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        write_if_changed(&file, b"x").expect("left");
-        assert_eq!(written(), first);
-        write_if_changed(&file, b"y").expect("written");
-        assert_ne!(written(), first);
-        assert_eq!(std::fs::read_dir(folder.path().join("a")).expect("there").count(), 1);
-    }
-}
+mod tests;

@@ -279,6 +279,29 @@ mod tests {
         assert!(missing.to_string().contains("thumbv9-none"));
     }
 
+    /// The compilers' own lists of targets are longer; these are those of the socs.
+    #[test]
+    fn each_core_has_its_compilers() {
+        let gcc = [Tool::ArmGcc, Tool::Newlib];
+        let riscv = [Tool::RiscvGcc, Tool::Picolibc];
+        let cores: [(&str, &[Tool], Option<&str>); 9] = [
+            ("cortex-m0plus", &gcc, Some("thumbv6m-none-eabi")),
+            ("cortex-m3", &gcc, Some("thumbv7m-none-eabi")),
+            ("cortex-m4f", &gcc, Some("thumbv7em-none-eabihf")),
+            ("cortex-m33", &gcc, Some("thumbv8m.main-none-eabihf")),
+            ("cortex-r5", &gcc, Some("armv7a-none-eabi")),
+            ("hazard3", &riscv, Some("riscv32imac-unknown-none-elf")),
+            ("rv32imac", &riscv, Some("riscv32imac-unknown-none-elf")),
+            ("cortex-a72", &[Tool::Aarch64Gcc], Some("aarch64-unknown-none-softfloat")),
+            ("lx106", &[Tool::XtensaGcc], None),
+        ];
+        for (core, c, rust) in cores {
+            assert_eq!((&c_tools(core)[..], rust_target(core)), (c, rust), "{core}");
+            assert_eq!(rust_flags(core).is_empty(), core != "cortex-r5", "{core}");
+            assert!(c[0].is_compiler() && c[1..].iter().all(|library| !library.is_compiler()));
+        }
+    }
+
     #[test]
     fn tools_answer_with_their_version_or_a_reason() {
         let here = Path::new(".");

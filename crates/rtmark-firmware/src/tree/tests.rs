@@ -53,6 +53,9 @@ fn a_folder_without_kernels_is_no_tree() {
         assert_eq!(looked_in, [none]);
         assert!(!contains_kernels(none), "{}", none.display());
     }
+    let project = FirmwareError::NoTree { looked_in: vec![scratch.path().to_owned()] };
+    assert!(project.to_string().ends_with(&format!(" in {}", scratch.path().display())));
+    assert_eq!(project.hint(), format!("name {}, which has some", root.display()));
     assert_eq!(within(scratch.path()).as_deref(), Some(root.as_path()));
     assert_eq!(within(&root), None);
 }

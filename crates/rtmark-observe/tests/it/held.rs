@@ -175,9 +175,9 @@ fn a_handlers_interval_is_the_same_at_landmarks_alone() {
     }
 }
 
-/// One whose exception is taken together with it.
+/// At landmarks alone, the cycles of the load that faults are not known to be part of it.
 #[test]
-fn a_faults_interval_is_the_same_at_landmarks_alone() {
+fn a_fault_between_landmarks_holds_back_from_its_entry_at_the_latest() {
     let program = Program::build("faults", CORTEX_M, &["fault.s"]);
     let landmarks = landmarks(program.image.symbols(), []);
     for core in ["generic-cortex-m0", "generic-cortex-m3", "generic-cortex-m7"] {
@@ -191,10 +191,12 @@ fn a_faults_interval_is_the_same_at_landmarks_alone() {
             } else {
                 observe(&mut machine, &mut held);
             }
-            held.intervals(Map::new(&program.image, None))
+            let intervals = held.intervals(Map::new(&program.image, None));
+            assert!(intervals.len() == 1 && intervals[0].by == ["HardFault"], "{intervals:?}");
+            (intervals[0].began, intervals[0].ended)
         });
-        assert_eq!(every.iter().flat_map(|held| &held.by).collect::<Vec<_>>(), ["HardFault"]);
-        assert_eq!(some, every, "{core}");
+        assert_eq!(some.1, every.1, "{core}");
+        assert!((every.0..=every.0 + 2).contains(&some.0), "{core}: {some:?} {every:?}");
     }
 }
 
