@@ -103,3 +103,19 @@ fn a_journal_in_a_read_only_location_is_refused() {
     std::fs::copy(path.with_extension("sqlite-wal"), &journal).expect("copied");
     assert_eq!(Store::open_existing(&copy).expect("opened").runs().expect("read").len(), 2);
 }
+
+/// A store that may have no more pages is as full as its disk.
+#[test]
+fn a_full_disk_is_reported_and_what_was_recorded_remains() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let run = store.begin("rtmark run", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    run.record(&answer("a.b"), None).expect("recorded");
+    store.connection.pragma_update(None, "max_page_count", 1).expect("as few as there are");
+    let answers: Vec<_> = (0..2_000).map(|number| answer(&format!("a.c{number}"))).collect();
+    let error = run.record_all(&answers).expect_err("full");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    let kept = store.answers(&id).expect("read");
+    assert_eq!(kept.iter().map(Answer::key).collect::<Vec<_>>(), [answer("a.b").key()]);
+}
