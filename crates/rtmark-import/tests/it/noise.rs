@@ -40,3 +40,24 @@ fn a_row_with_noise_at_another_number_is_flagged() {
     let flags = &answers[0].series().expect("measured").flags;
     assert_eq!(flags.iter().map(|flag| flag.kind).collect::<Vec<_>>(), [FlagKind::Incomplete]);
 }
+
+/// Samples of `cyclictest -v` begin with the first one of the first thread; other programs print such lines, too.
+#[test]
+fn three_numbers_are_a_sample_only_behind_a_first_one() {
+    let rows = |lines: &[&str]| {
+        let text = lines.join("\n") + "\n";
+        let log = import(text.as_bytes(), "x", &Catalogue::default(), &Options::default());
+        log.map_or(0, |log| log.answers.len())
+    };
+    let [first, second] = ["       0:       0:       7", "       0:       1:       5"];
+    let [later, another] = ["       0:      17:       6", "       1:       0:       8"];
+    for (lines, expected) in [
+        (&[first, second, another][..], 2),
+        (&[second, later], 1),
+        (&[later], 0),
+        (&[another], 0),
+        (&[another, later], 0),
+    ] {
+        assert_eq!(rows(lines), expected, "{lines:?}");
+    }
+}

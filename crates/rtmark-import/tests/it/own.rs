@@ -49,6 +49,16 @@ fn samples_of_a_series_belong_together_wherever_they_stand() {
     assert_eq!(read(&twice).answers.len(), 8);
 }
 
+#[test]
+fn a_number_that_ends_in_its_exponent_is_not_read() {
+    for value in ["5e", "5e-", "5e+", "5ex", "5e1x", "5e1.0"] {
+        let imported = read(&format!("scenario,unit,value\na.b,s,{value}\n"));
+        assert!(samples(all(&imported)[0]).0.is_empty(), "{value}");
+        let said = &imported.warnings[0].message;
+        assert!(said.contains(&format!("value is not a number: a.b,s,{value}")), "{said}");
+    }
+}
+
 /// As Python and C's `%g` write them.
 #[test]
 fn numbers_with_exponents_are_read_exactly() {
