@@ -8,6 +8,7 @@
 //!
 //! What still holds the interrupt back when the run ends is an interval of its own.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
@@ -66,6 +67,32 @@ struct Site {
     total: u64,
 }
 
+/// Keyed by both ends; a single instruction has its address twice.
+type Sites = HashMap<(Option<Node>, u32, u32), Site, FastBuildHasher>;
+
+/// Records an interval.
+fn record(sites: &mut Sites, open: Open, ended: u64, to: u32) {
+    let Open { began, asleep, by, address: from, node } = open;
+    let cycles = (ended - began).saturating_sub(asleep);
+    let interval = BlockedInterval { by, from, to, cycles, began };
+    match sites.entry((node, from, to)) {
+        Entry::Vacant(place) => {
+            place.insert(Site { longest: interval, ended, times: 1, total: cycles });
+        }
+        Entry::Occupied(site) => {
+            let site = site.into_mut();
+            site.times += 1;
+            site.total += cycles;
+            // Of equally long executions of an instruction, the latest is reported.
+            let is_alone = interval.by == [Blocker::Instruction];
+            let longest = site.longest.cycles;
+            if cycles > longest || cycles == longest && is_alone {
+                (site.longest, site.ended) = (interval, ended);
+            }
+        }
+    }
+}
+
 /// Follows a run and records the intervals.
 #[derive(Debug)]
 pub struct HeldBackRecorder<'a> {
@@ -73,14 +100,16 @@ pub struct HeldBackRecorder<'a> {
     core: CoreKind,
     calls: Calls<'a>,
     open: Option<Open>,
-    /// Keyed by both ends; a single instruction has its address twice.
-    sites: HashMap<(Option<Node>, u32, u32), Site, FastBuildHasher>,
+    sites: Sites,
     /// The cycle up to which everything has been reported, and the latest instruction.
     now: u64,
     newest: u32,
     newest_node: Option<Node>,
     /// The exception that was being handled before that.
     handled: u16,
+    /// The cycle in which the latest instruction has ended and released the interrupt, which then ends an interval before
+    /// the next one begins.
+    released: Option<u64>,
 }
 
 impl<'a> HeldBackRecorder<'a> {
@@ -96,6 +125,7 @@ impl<'a> HeldBackRecorder<'a> {
             newest: machine.register(Register::Pc),
             newest_node: None,
             handled: machine.exception(),
+            released: None,
         }
     }
 
@@ -128,36 +158,14 @@ impl<'a> HeldBackRecorder<'a> {
             }
             (None, Some(_)) => {
                 if let Some(open) = self.open.take() {
-                    self.record(open, since, self.newest);
+                    record(&mut self.sites, open, since, self.newest);
                 }
             }
             (None, None) => {}
         }
     }
 
-    fn record(&mut self, open: Open, ended: u64, to: u32) {
-        let Open { began, asleep, by, address: from, node } = open;
-        let cycles = (ended - began).saturating_sub(asleep);
-        let interval = BlockedInterval { by, from, to, cycles, began };
-        match self.sites.entry((node, from, to)) {
-            Entry::Vacant(place) => {
-                place.insert(Site { longest: interval, ended, times: 1, total: cycles });
-            }
-            Entry::Occupied(site) => {
-                let site = site.into_mut();
-                site.times += 1;
-                site.total += cycles;
-                // Of equally long executions of an instruction, the latest is reported.
-                let is_alone = interval.by == [Blocker::Instruction];
-                let longest = site.longest.cycles;
-                if cycles > longest || cycles == longest && is_alone {
-                    (site.longest, site.ended) = (interval, ended);
-                }
-            }
-        }
-    }
-
-    /// Records an instruction that held the interrupt back alone; like [`Self::record`], but cheap enough
+    /// Records an instruction that held the interrupt back alone; like [`record`], but cheap enough
     /// for every one.
     fn record_alone(&mut self, began: u64, ended: u64) {
         let (address, node, cycles) = (self.newest, self.newest_node, ended - began);
@@ -170,7 +178,8 @@ impl<'a> HeldBackRecorder<'a> {
             }
         } else {
             let by = vec![Blocker::Instruction];
-            self.record(Open { began, asleep: 0, by, address, node }, ended, address);
+            let open = Open { began, asleep: 0, by, address, node };
+            record(&mut self.sites, open, ended, address);
         }
     }
 
@@ -178,7 +187,8 @@ impl<'a> HeldBackRecorder<'a> {
     /// if there is one. `machine` is the one that was followed, where it stands now.
     pub fn intervals_and_open(&self, machine: &Machine, map: Map<'_, '_>) -> Vec<HeldInterval> {
         let mut intervals = self.intervals(map);
-        let Some(Open { began, asleep, by, address, node }) = &self.open else { return intervals };
+        let open = self.open.as_ref().filter(|_| self.released.is_none());
+        let Some(Open { began, asleep, by, address, node }) = open else { return intervals };
         let ended = machine.cycles().0;
         let cycles = (ended - began).saturating_sub(*asleep);
         let (from, to) = (*address, machine.register(Register::Pc));
@@ -192,7 +202,11 @@ impl<'a> HeldBackRecorder<'a> {
 
     /// Returns the intervals that have ended by both ends, the longest first.
     pub fn intervals(&self, map: Map<'_, '_>) -> Vec<HeldInterval> {
-        let mut sites: Vec<_> = self.sites.iter().collect();
+        let mut sites = Cow::Borrowed(&self.sites);
+        if let (Some(open), Some(ended)) = (&self.open, self.released) {
+            record(sites.to_mut(), open.clone(), ended, self.newest);
+        }
+        let mut sites: Vec<_> = sites.iter().collect();
         sites.sort_by_key(|&(&(_, from, to), site)| {
             (std::cmp::Reverse(site.longest.cycles), site.longest.began, from, to)
         });
@@ -235,6 +249,7 @@ impl<'a> HeldBackRecorder<'a> {
 impl Observer for HeldBackRecorder<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let now = machine.cycles().0;
+        self.released = None;
         self.update(machine, now);
         self.now = now;
         self.handled = machine.exception();
@@ -264,17 +279,20 @@ impl Observer for HeldBackRecorder<'_> {
         if self.open.is_none() && matches!(self.whose, HeldInterrupt::OfPriority(_)) {
             self.record_alone(instruction.began.0, now);
         }
-        // If this instruction has released the interrupt, it may be taken here, before an exception is
-        // entered.
-        if self.open.is_some() && self.blocker(machine).is_none() {
-            self.update(machine, now);
-        }
+        // If this instruction has released the interrupt, it may be taken before another exception is entered.
+        let is_released = self.open.is_some() && self.blocker(machine).is_none();
+        self.released = is_released.then_some(now);
         self.now = now;
         self.calls.executed(machine, instruction);
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.calls.entered(machine, exception);
+        if let Some(at) = self.released.take()
+            && let Some(open) = self.open.take()
+        {
+            record(&mut self.sites, open, at, self.newest);
+        }
         // The entry began when everything before had ended, including a mask.
         if self.open.is_none() {
             self.newest = machine.register(Register::Pc);
@@ -390,7 +408,7 @@ mod tests {
         let mut mask = |began: u64, cycles: u64| {
             let by = vec![Blocker::Primask];
             let open = Open { began, asleep: 0, by, address: 0x0800_0008, node: None };
-            held.record(open, began + cycles, 0x0800_0008);
+            record(&mut held.sites, open, began + cycles, 0x0800_0008);
         };
         mask(10, 3);
         mask(20, 40);

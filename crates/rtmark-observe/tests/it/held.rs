@@ -74,6 +74,25 @@ fn masks_last_from_one_instruction_to_the_other() {
     }
 }
 
+/// An interrupt waits for as long as a mask is said to last, and is then entered in twelve cycles: of the points around it,
+/// from the worst one on.
+#[test]
+fn masks_last_as_long_as_an_interrupt_waits_for_them_on_pipelined_cores() {
+    let program = Program::build("waits", CORTEX_M, &["held.s"]);
+    for core in ["cortex-m3", "cortex-m4", "cortex-m33", "cortex-m7"] {
+        let on = format!("generic-{core}");
+        for sparsely in [false, true] {
+            let held = &recorded(&program, &on, HeldInterrupt::Masked, sparsely)[0];
+            let waits = (held.began - 8..held.ended).map(|point| {
+                let mut machine = program.until(&soc(&on), "stop");
+                machine.arm_interrupt(0, 0);
+                served(machine, 0, point) - point - 12
+            });
+            assert_eq!(waits.max(), Some(held.cycles), "{core}, {sparsely}: {held:?}");
+        }
+    }
+}
+
 #[test]
 fn a_handler_holds_back_what_is_not_more_urgent() {
     let program = Program::build("handled", CORTEX_M, &["held.s"]);
