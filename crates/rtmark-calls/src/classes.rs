@@ -26,6 +26,8 @@ pub enum Owner {
 #[derive(Clone, Copy, Debug)]
 pub struct Class {
     pub owner: Owner,
+    /// Who owns what a function of the kernel's calls back.
+    pub called_back: Owner,
     /// Whether it is an API function called from outside the kernel.
     pub is_call: bool,
 }
@@ -113,7 +115,7 @@ impl Classes {
             }
         };
         let outside = matches!(inherited, Owner::Application | Owner::Interrupt);
-        let class = |owner| Class { owner, is_call: false };
+        let class = |owner| Class { owner, called_back: own, is_call: false };
         match roles.of(name).filter(|_| !wrappers.contains(name)) {
             _ if self.idle_loops.contains(&node.number()) => class(Owner::Idle),
             Some(Kind::Application) => class(own),
@@ -123,7 +125,7 @@ impl Classes {
             Some(Kind::Internal) => class(Owner::Kernel),
             Some(Kind::Called) => {
                 let is_call = outside || roles.api().is_system_call(name);
-                Class { owner: Owner::Kernel, is_call }
+                Class { is_call, ..class(Owner::Kernel) }
             }
             None => class(inherited),
         }

@@ -1,7 +1,9 @@
-//! Attributes cycles to kernel functions that the compiler has inlined, by the debug information.
+//! Attributes cycles to kernel functions that the compiler has inlined, and to what of the application's it has
+//! inlined into those, by the debug information.
 
 use std::collections::BTreeMap;
 
+use rtmark_model::Owner;
 use rtmark_observe::{Lines, Map};
 
 use crate::addresses::Addresses;
@@ -9,12 +11,23 @@ use crate::api::Kind;
 use crate::cost::InlinedCall;
 use crate::roles::Roles;
 
+/// Whose inlined code is at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Inline {
+    /// The kernel's: the outermost function, since others are part of it.
+    Kernel(Kind, String),
+    /// The application's, which a function of the kernel's around it calls back.
+    Application,
+}
+
 /// The locations and costs of inlined kernel code.
 #[derive(Debug)]
 pub struct Inlined<'a, 'elf> {
     lines: Option<&'a Lines<'elf>>,
     /// The addresses seen so far that contain such code.
     holding: Addresses,
+    /// Those that contain code which the kernel calls back.
+    called_back: Addresses,
     /// The address of the code that the current cycles belong to, if it was inlined.
     current: Option<u32>,
     /// The cycles of such code, by one of its addresses.
@@ -24,19 +37,25 @@ pub struct Inlined<'a, 'elf> {
 impl<'a, 'elf> Inlined<'a, 'elf> {
     /// Creates the tracker; without lines nothing is known about inlined code.
     pub fn new(lines: Option<&'a Lines<'elf>>) -> Self {
-        Self { lines, holding: Addresses::default(), current: None, cycles: BTreeMap::new() }
+        Self {
+            lines,
+            holding: Addresses::default(),
+            called_back: Addresses::default(),
+            current: None,
+            cycles: BTreeMap::new(),
+        }
     }
 
     pub const fn lines(&self) -> Option<&'a Lines<'elf>> {
         self.lines
     }
 
-    /// Returns the addresses at which inlined kernel code begins or ends.
+    /// Returns the addresses at which inlined kernel code begins or ends, or what it calls back.
     pub fn borders(&self, roles: &Roles<'_>) -> Vec<u32> {
         let mut borders = self.lines.map(Lines::inlined_borders).unwrap_or_default();
         let mut before = None;
         borders.retain(|border| {
-            let here = self.at(roles, *border).map(|(_, name)| name);
+            let here = self.at(roles, *border);
             let changes = here != before;
             before = here;
             changes
@@ -44,26 +63,56 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
         borders
     }
 
-    /// Returns the kernel function whose code was inlined at an address of another function; the
-    /// outermost one, since others are nested inside it.
-    fn at(&self, roles: &Roles<'_>, address: u32) -> Option<(Kind, String)> {
+    /// Returns whose inlined code is at an address of another function; `None` if it is whose that function is.
+    ///
+    /// What the author has written in a function of the kernel's that calls the application is called back. A closure
+    /// of the function itself is not, if that is a handler: macros write it, as RTIC's do around tasks.
+    fn at(&self, roles: &Roles<'_>, address: u32) -> Option<Inline> {
         let frames = self.lines?.inlined_at(address);
-        let inlined = frames.into_iter().rev().skip(1);
-        let mut kernels =
-            inlined.filter_map(|frame| Some((roles.of_inlined(&frame)?, frame.function?)));
-        kernels.find(|(kind, _)| *kind != Kind::Application)
+        let outermost = frames.last().and_then(|frame| frame.function.clone()).unwrap_or_default();
+        let (mut found, mut calls_back) = (None, false);
+        for (depth, frame) in frames.into_iter().rev().enumerate() {
+            let kind = roles.of_inlined(&frame);
+            let Some(name) = frame.function else { continue };
+            match kind {
+                Some(Kind::Application) => {
+                    (found, calls_back) = (found.and(Some(Inline::Application)), false);
+                }
+                Some(kind) => {
+                    calls_back = roles.api().calls_application(&name);
+                    let is_outermost = !matches!(found, Some(Inline::Kernel(..)));
+                    if depth > 0 && is_outermost {
+                        found = Some(Inline::Kernel(kind, name));
+                    }
+                }
+                None => {
+                    let is_author = frame.owner == Owner::Author;
+                    if calls_back && is_author && !is_closure_of(&outermost, &name) {
+                        (found, calls_back) = (Some(Inline::Application), false);
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Examines an address for the first time.
     pub fn classify(&mut self, roles: &Roles<'_>, address: u32) {
-        if self.at(roles, address).is_some() {
-            self.holding.insert(address);
-        }
+        match self.at(roles, address) {
+            Some(Inline::Kernel(..)) => self.holding.insert(address),
+            Some(Inline::Application) => self.called_back.insert(address),
+            None => false,
+        };
     }
 
     /// Tells whether a known address contains such code.
     pub fn contains(&mut self, address: u32) -> bool {
         self.holding.contains(address)
+    }
+
+    /// Tells whether a known address contains code of the application's within the kernel's.
+    pub fn calls_back(&mut self, address: u32) -> bool {
+        self.called_back.contains(address)
     }
 
     /// Sets the owner of the following cycles: the code at an address, or none.
@@ -82,7 +131,7 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
     pub fn calls(&self, roles: &Roles<'_>, map: Map<'_, '_>) -> Vec<InlinedCall> {
         let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (&address, cycles) in &self.cycles {
-            if let Some((Kind::Called, name)) = self.at(roles, address)
+            if let Some(Inline::Kernel(Kind::Called, name)) = self.at(roles, address)
                 && let Some(caller) = map.function(address)
             {
                 let name = roles.api().display_name(&name).to_owned();
@@ -93,5 +142,25 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
         let mut calls: Vec<InlinedCall> = found.into_iter().map(call).collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.cycles));
         calls
+    }
+}
+
+/// Tells whether a function is a closure in another one, a handler: the symbol of that has no path.
+fn is_closure_of(handler: &str, name: &str) -> bool {
+    let parent = name.split_once("::{").map_or("", |(path, _)| path);
+    !handler.contains("::") && parent.rsplit("::").next() == Some(handler)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RTIC's dispatchers have the interrupts' names.
+    #[test]
+    fn closures_of_handlers_are_told_from_those_of_functions() {
+        assert!(is_closure_of("SSI0", "load::app::SSI0::{{closure}}"));
+        assert!(!is_closure_of("SSI0", "load::app::foo::{{closure}}"));
+        assert!(!is_closure_of("SSI0", "load::app::SSI0"));
+        assert!(!is_closure_of("load::app::foo", "load::app::foo::{{closure}}"));
     }
 }

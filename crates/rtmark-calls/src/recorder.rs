@@ -460,6 +460,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         match class.owner {
             Owner::Application | Owner::Interrupt if self.inlined.contains(pc) => Owner::Kernel,
+            Owner::Kernel if self.inlined.calls_back(pc) => class.called_back,
             owner => owner,
         }
     }
@@ -494,7 +495,9 @@ impl Observer for CallRecorder<'_, '_> {
             }
             // This includes calls from inlined code: a wrapper, such as those of Zephyr's system calls,
             // is nothing more than the call.
-            let is_call = class.is_call && !self.is_carried();
+            let by_application =
+                beginning.is_some_and(|beginning| self.inlined.calls_back(beginning.site));
+            let is_call = (class.is_call || by_application) && !self.is_carried();
             if is_call && pc != self.next && self.entries.contains(&pc) {
                 self.begin(machine, node, now, beginning);
             } else if let Some(Beginning { site, .. }) = beginning {

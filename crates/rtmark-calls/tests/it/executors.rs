@@ -1,6 +1,6 @@
 //! Whose code a kernel of asynchronous functions polls: an executor, and what waits for a future of the application's.
 
-use rtmark_calls::Outcome;
+use rtmark_calls::{Api, Outcome};
 
 use crate::program::{Program, called};
 
@@ -91,5 +91,36 @@ fn what_is_in_a_critical_section_belongs_to_whoever_enters_it() {
         assert_eq!(longer.application - plain.application, 8 * applications, "{outer}");
         assert_eq!(longer.kernel - plain.kernel, 8 * kernels, "{outer}");
         assert!(plain.kernel > 0, "{outer}");
+    }
+}
+
+/// Tasks of RTIC 1 are no futures, and programs of either version need none of its crates beside the macros.
+#[test]
+fn rtic_is_recognised_by_what_its_macros_generate() {
+    let known = Api::builtin().expect("good");
+    for main in
+        ["lamp|app|main|__rtic_init_resources", "lamp|app|rtic_ext|main|__rtic_init_resources"]
+    {
+        let program = chain(&["lamp|app|init", main], 0);
+        let api = Api::recognise(&known, program.symbols());
+        assert_eq!(api.map(|api| api.name.as_str()), Some("RTIC"), "{main}");
+    }
+}
+
+/// RTIC 1 and 2.
+#[test]
+fn what_rtics_locks_and_dispatchers_call_is_the_applications() {
+    let lock = "lamp|app|<impl rtic_core::Mutex for lamp::app::shared_resources::level>|lock";
+    let spawn = "lamp|app|__rtic_internal_blink_spawn";
+    for around in [lock, "rtic|export|lock", "rtic|export|run", "rtic|export|cortex_basepri|run"] {
+        let functions = ["app|main", around, "app|inner", spawn, "rtic|export|pend"];
+        let [plain, longer] = [0, 8].map(|more| chain(&functions, more).cost(RTIC));
+        assert_eq!(longer.shares.application - plain.shares.application, 2 * 8, "{around}");
+        assert_eq!(longer.shares.kernel, plain.shares.kernel, "{around}");
+        assert_eq!(
+            called(&plain, &spawn.replace('|', "::"), Outcome::Returned).calls,
+            1,
+            "{around}"
+        );
     }
 }

@@ -74,6 +74,36 @@ fn inlined_code_may_call() {
     assert_eq!(place.inlined, ["mk_wrap"]);
 }
 
+/// A dispatcher's queue is the kernel's, and its tasks are the application's, whether the compiler has inlined the kernel's
+/// function or not. What a task calls there is a call.
+#[test]
+fn what_the_kernel_calls_back_is_the_applications_where_it_is_inlined() {
+    let api = [API, "calls_back = [\"mki_run\"]\n"].concat();
+    let program = |nops: u32, run: &str| {
+        compiled(&format!(
+            "FUNCTION mk_f(void) {{ NOPS(9); }}
+            #line 1 \"/home/a/.cargo/registry/src/queue/src/lib.c\"
+            INLINED queue(void) {{ NOPS(7); }}
+            #line 1 \"app.c\"
+            INLINED mk_impl_short(void) {{ NOPS(5); }}
+            INLINED task(void) {{ NOPS({nops}); mk_impl_short(); mk_f(); queue(); }}
+            {run} mki_run(void) {{ NOPS(3); queue(); task(); NOPS(3); }}
+            FUNCTION start(void) {{ mki_run(); finish(); }}"
+        ))
+        .cost(&api)
+    };
+    for run in ["INLINED", "FUNCTION"] {
+        let [plain, longer] = [4, 14].map(|nops| program(nops, run));
+        assert_eq!(longer.shares.application, plain.shares.application + 10, "{run}");
+        assert_eq!(longer.shares.kernel, plain.shares.kernel, "{run}");
+        assert_eq!(called(&plain, "mk_f", Outcome::Returned).calls, 1, "{run}");
+        let called_back = 4 + 3 + 7;
+        assert!((called_back..called_back + 20).contains(&plain.shares.application), "{plain:?}");
+        assert!(plain.shares.kernel >= 3 + 7 + 5 + 9 + 3, "{plain:?}");
+    }
+    assert_eq!(inlined(&program(4, "INLINED")), [("short", "start", 5)]);
+}
+
 /// Neither handlers nor sleep are part of the inlined code that they interrupt.
 #[test]
 fn handlers_and_sleep_are_no_inlined_code() {
