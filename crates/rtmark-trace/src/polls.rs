@@ -3,7 +3,8 @@
 //! A task runs from the entry of its function until the program is back in the function that called it.
 //! Executors differ in how they call: Embassy through `TaskStorage::poll`, one for each kind of task,
 //! into which the task's own code is inlined; lilos and the ring of closures through pointers from one function; RTIC
-//! has inlined the tasks of a priority into one handler.
+//! has inlined the tasks of a priority into one handler. RTIC 1's tasks are plain functions, which its handlers mostly
+//! contain, too, or else call.
 
 use std::collections::HashMap;
 
@@ -54,10 +55,14 @@ pub struct Polls<'a, 'elf> {
     symbols: &'a Symbols,
     lines: Option<&'a Lines<'elf>>,
     calling: PollPath,
+    /// The crate in which RTIC's macros have generated code.
+    program: Option<String>,
     /// The addresses at which functions begin.
     starts: Vec<u32>,
     functions: HashMap<u32, Function>,
     places: HashMap<u32, Option<String>>,
+    /// Whether a function is one of RTIC's dispatchers.
+    dispatchers: HashMap<u32, bool>,
     level: Level,
     outer: Vec<Level>,
 }
@@ -72,6 +77,12 @@ const KERNELS: [(&str, PollPath); 4] = [
     ("ring_run", PollPath::From { caller: "ring_run", futures_only: false }),
     ("rtic", PollPath::Inlined),
 ];
+
+/// What RTIC's macros generate in each program.
+const RTIC_MAIN: &str = "::main::__rtic_init_resources";
+
+/// What RTIC's handlers run tasks in: one of these, in a module of its version.
+const RTIC_RUN: (&str, &str) = ("rtic::export::", "::run");
 
 /// Crates whose closures are not tasks.
 const LIBRARIES: [&str; 12] = [
@@ -97,18 +108,25 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     pub fn new(image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Option<Self> {
         let symbols = image.symbols();
         let names: Vec<String> = symbols.names().collect();
+        let is_of = |name: &String, part: &str, calling| {
+            name.starts_with(part) || calling == PollPath::Inlined && name.ends_with(RTIC_MAIN)
+        };
         let (_, calling) = KERNELS
             .into_iter()
-            .find(|(part, _)| names.iter().any(|name| name.starts_with(part)))?;
+            .find(|(part, calling)| names.iter().any(|name| is_of(name, part, *calling)))?;
+        let main = names.iter().find(|name| name.ends_with(RTIC_MAIN));
+        let program = main.and_then(|name| Some(name.split_once("::")?.0.to_owned()));
         let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address).collect();
         starts.dedup();
         Some(Self {
             symbols,
             lines,
             calling,
+            program,
             starts,
             functions: HashMap::new(),
             places: HashMap::new(),
+            dispatchers: HashMap::new(),
             level: Level::default(),
             outer: Vec::new(),
         })
@@ -142,7 +160,18 @@ impl<'a, 'elf> Polls<'a, 'elf> {
             let inlined = matches!(self.calling, PollPath::Inlined);
             let caller = if inlined { function } else { level.last };
             level.run = Some(Run { task, function, caller });
+        } else if level.run.is_none() && function != level.last && self.calling == PollPath::Inlined
+        {
+            let last = level.last;
+            let name = self.symbols.name_at(function).filter(|at| at.offset == 0);
+            let task = name.and_then(|at| self.plain_task_name(&at.symbol));
+            self.level.run = task.filter(|_| self.is_dispatcher(last)).map(|task| Run {
+                task,
+                function,
+                caller: last,
+            });
         }
+        let level = &mut self.level;
         level.last = function;
         level.run.as_ref().map(|run| run.task.clone())
     }
@@ -195,11 +224,50 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         }
     }
 
-    /// Returns the task whose code is inlined at an address: the outermost future of the program's own.
-    /// RTIC's dispatchers also have closures, which call and wake tasks; they have symbols, and are not
-    /// tasks.
+    /// Tells whether a function is one of RTIC's handlers, or a closure that is all of one.
+    fn is_dispatcher(&mut self, function: u32) -> bool {
+        if let Some(&known) = self.dispatchers.get(&function) {
+            return known;
+        }
+        let at = self.starts.partition_point(|&start| start <= function);
+        let end = self.starts.get(at).copied().unwrap_or(u32::MAX);
+        let name = self.symbols.name_at(function).map(|at| at.symbol).unwrap_or_default();
+        let mut places = (function..end).step_by(2).take(MAX_PLACES as usize);
+        let runs = |pc| {
+            let frames = self.lines.map(|lines| lines.inlined_at(pc)).unwrap_or_default();
+            frames.iter().filter_map(|frame| frame.function.as_deref()).any(runs_tasks)
+        };
+        let is_one = is_handlers(self.symbols, &name)
+            || self.symbols.address_of(&name).is_some() && !name.contains("::") && places.any(runs);
+        self.dispatchers.insert(function, is_one);
+        is_one
+    }
+
+    /// Extracts the task's name from that of a function which RTIC's handlers call: `a::b` and `a::b::{{closure}}` are
+    /// `b` in a program `a`.
+    fn plain_task_name(&self, function: &str) -> Option<String> {
+        let path = function.split("::{").next()?;
+        let (of_crate, name) = (path.split_once("::")?.0, path.rsplit("::").next()?);
+        let is_own = self.program.as_deref().is_none_or(|program| program == of_crate)
+            && !LIBRARIES.iter().any(|library| path.starts_with(library))
+            && !path.starts_with('<')
+            && !path.contains(">::")
+            && !path.contains("::__rtic_");
+        (is_own && !is_handlers(self.symbols, function)).then(|| name.to_owned())
+    }
+
+    /// Returns the task whose code is inlined at an address: what RTIC's handlers run there, or else the outermost
+    /// future of the program's own. RTIC's dispatchers also have closures, which call and wake tasks; they have symbols,
+    /// and are not tasks.
     fn inlined(&self, pc: u32) -> Option<String> {
         let frames = self.lines?.inlined_at(pc);
+        if self.calling == PollPath::Inlined {
+            let names = frames.iter().rev().filter_map(|frame| frame.function.as_deref());
+            let mut run = names.skip_while(|name| !runs_tasks(name)).peekable();
+            if run.peek().is_some() {
+                return run.find_map(|name| self.plain_task_name(name));
+            }
+        }
         let is_dispatcher = |name: &String| {
             matches!(self.calling, PollPath::Inlined) && self.symbols.address_of(name).is_some()
         };
@@ -211,6 +279,17 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     }
 }
 
+/// Tells whether a function is what RTIC's handlers run tasks in.
+fn runs_tasks(function: &str) -> bool {
+    function.starts_with(RTIC_RUN.0) && function.ends_with(RTIC_RUN.1)
+}
+
+/// Tells whether a function is a closure in a handler: a function whose symbol has no path.
+fn is_handlers(symbols: &Symbols, function: &str) -> bool {
+    let parent = function.split_once("::{").and_then(|(path, _)| path.rsplit("::").next());
+    parent.is_some_and(|name| symbols.address_of(name).is_some())
+}
+
 /// Extracts the task's name from that of a future's code: `a::b::{{closure}}` is `b`, and so is
 /// `a::__b_task::__b_task_inner_function::{{closure}}`.
 fn task_name(function: &str) -> Option<String> {
@@ -218,8 +297,8 @@ fn task_name(function: &str) -> Option<String> {
     let is_future =
         ["{{closure}}", "{closure", "{async"].iter().any(|mark| function.contains(mark));
     let of_library = LIBRARIES.iter().any(|library| path.starts_with(library));
-    // What RTIC's macros generate to start a task belongs to the task that calls it.
-    let starts_task = path.contains("::__rtic_internal_");
+    // What RTIC's macros generate is no task: what starts one belongs to the task that calls it.
+    let starts_task = path.contains("::__rtic_");
     if !is_future || of_library || starts_task || path.starts_with('<') {
         return None;
     }
@@ -242,6 +321,7 @@ mod tests {
         assert_eq!(name("core::future::poll_fn::{{closure}}"), None);
         assert_eq!(name("<embassy_sync::X as Future>::poll"), None);
         assert_eq!(name("load::app::__rtic_internal_fast_spawn::{{closure}}"), None);
+        assert_eq!(name("load::app::main::__rtic_init_resources::{{closure}}"), None);
         assert_eq!(name("load::middle"), None);
         assert_eq!(name("load::{impl#0}::middle"), None);
         assert_eq!(name("{closure#0}"), None, "it has no function");

@@ -118,6 +118,12 @@ fn what_rtic_inlines_is_a_task_as_far_as_it_reaches() {
 }
 
 #[test]
+fn rtic_1_runs_plain_functions_as_tasks() {
+    let seen = Program::new("polls.c", "RTIC1").seen(15);
+    assert_eq!(seen, "5: 8: 1:blink 6:blink 7: 2:blink 9: 5: 8: 3:beep 4:beep 9: 5: 8: 9:");
+}
+
+#[test]
 fn tasks_with_control_blocks_run_and_are_ready() {
     assert_eq!(
         Program::new("switch.c", "FREERTOS").seen(5),

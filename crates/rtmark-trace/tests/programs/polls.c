@@ -106,6 +106,75 @@ CALLED void beep(void)
 }
 #endif
 
+#ifdef RTIC1
+/* Tasks are plain functions, which handlers contain or call. */
+#define RUN "run"
+#define HASH "17h0123456789abcdefE"
+CALLED void library(void) NAMED("_ZN3app8rtic_ext4main21__rtic_init_resources" HASH);
+CALLED void library(void)
+{
+}
+
+INLINE void blink_task(void) NAMED("_ZN3app5blink" HASH);
+INLINE void blink_task(void)
+{
+    BLINKS();
+}
+
+INLINE void dispatch_blink(void) NAMED("_ZN3app5EXTI1" CLOSURE);
+INLINE void dispatch_blink(void)
+{
+    seen = 8;
+    blink_task();
+    seen = 9;
+}
+
+INLINE void run_blink(void) NAMED("_ZN4rtic6export3run17h0123456789abcde1E");
+INLINE void run_blink(void)
+{
+    dispatch_blink();
+}
+
+CALLED void blink(void) NAMED("EXTI1");
+CALLED void blink(void)
+{
+    run_blink();
+}
+
+CALLED void beep_task(void) NAMED("_ZN3app4beep" HASH);
+CALLED void beep_task(void)
+{
+    BEEPS();
+}
+
+/* Of another crate. */
+CALLED void steal(void) NAMED("_ZN4chip11Peripherals5steal" HASH);
+CALLED void steal(void)
+{
+    seen = 8;
+}
+
+INLINE void dispatch_beep(void) NAMED("_ZN3app5EXTI0" CLOSURE);
+INLINE void dispatch_beep(void)
+{
+    steal();
+    beep_task();
+    seen = 9;
+}
+
+INLINE void run_beep(void) NAMED("_ZN4rtic6export3run17h0123456789abcde2E");
+INLINE void run_beep(void)
+{
+    dispatch_beep();
+}
+
+CALLED void beep(void) NAMED("EXTI0");
+CALLED void beep(void)
+{
+    run_beep();
+}
+#endif
+
 #ifdef RING
 #define OTHER
 #else
