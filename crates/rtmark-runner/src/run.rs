@@ -215,6 +215,18 @@ impl<'a> Session<'a> {
         (memory.kind == MemoryKind::Flash).then_some(memory.name.as_str())
     }
 
+    /// Returns whether an address is in RAM that no symbol of the image describes, although it has symbols.
+    fn is_bare_ram(&self, address: u32) -> bool {
+        let symbols = self.image.symbols();
+        let holds = |memory: &&Memory| {
+            memory.kind == MemoryKind::Ram
+                && memory.ranges().any(|range| range.contains(&address.into()))
+        };
+        symbols.functions().next().is_some()
+            && symbols.name_at(address).is_none()
+            && self.machine.soc().memories.iter().any(|memory| holds(&memory))
+    }
+
     /// Returns whether an address is in rtmark's own substitute for a chip's code.
     fn is_in_substitute(&self, address: u32) -> bool {
         let address = address.into();
@@ -231,6 +243,9 @@ impl<'a> Session<'a> {
             });
             match internal_error::location(report.pc, self.image, self.elf) {
                 Some(location) => format!("{report}{read_only}, in {location}"),
+                None if self.is_bare_ram(report.pc) => {
+                    format!("{report}{read_only}, in RAM where the image has no code")
+                }
                 None => format!("{report}{read_only}"),
             }
         };

@@ -17,7 +17,8 @@ pub struct CortexR5 {
 
 impl CortexR5 {
     /// Creates a machine with empty memories. It starts at the first memory's first address, or at
-    /// the vector address of the soc file, in A32 and supervisor mode, with high vectors.
+    /// the vector address of the soc file, in A32 and supervisor mode, with high vectors
+    /// unless that is 0.
     pub fn new(soc: &Soc) -> Self {
         Self { state: State::new(soc), limit: Cycles(0) }
     }

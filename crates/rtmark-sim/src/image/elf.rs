@@ -313,7 +313,11 @@ impl Image {
                 section.is_some_and(|section| !section.sh_flags(endian).contains(SHF_ALLOC));
             if !is_constant && !hides && !is_unloaded {
                 let (size, is_function) = (symbol.st_size(endian), kind == STT_FUNC);
-                self.symbols.by_address.insert(address, Symbol { name, size, is_function });
+                let end = |section: &object::elf::SectionHeader32<Endianness>| {
+                    section.sh_addr(endian).saturating_add(section.sh_size(endian))
+                };
+                let limit = section.map_or(u32::MAX, end);
+                self.symbols.by_address.insert(address, Symbol { name, size, limit, is_function });
             }
         }
         self.symbols.forget_labels();
@@ -402,6 +406,18 @@ mod tests {
         let image = Image::from_elf(&with_symbols(&symbols)).expect("an image");
         let location = image.symbols().name_at(2).map(|at| at.to_string());
         assert_eq!(location.as_deref(), Some("text"));
+    }
+
+    /// Nothing of the image is in a Cortex-R5's high vectors, far above its last symbol.
+    #[test]
+    fn symbols_without_a_size_end_with_their_section() {
+        let image = Image::from_elf(&with_symbols(&[[6, 4, 0, 1 << 16]])).expect("an image");
+        let location = |address| image.symbols().name_at(address).map(|at| at.to_string());
+        assert_eq!(location(7).as_deref(), Some("text+0x3"));
+        assert_eq!((location(8), location(0xFFFF_0010)), (None, None));
+        // A linker's symbol for the end.
+        let image = Image::from_elf(&with_symbols(&[[6, 8, 0, 1 << 16]])).expect("an image");
+        assert_eq!(image.symbols().name_at(8).map(|at| at.to_string()).as_deref(), Some("text"));
     }
 
     #[test]

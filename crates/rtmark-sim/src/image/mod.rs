@@ -206,6 +206,8 @@ impl fmt::Display for Location {
 struct Symbol {
     name: String,
     size: u32,
+    /// Where it ends at the latest: its section's end.
+    limit: u32,
     /// Whether it has the type of a function (STT_FUNC).
     is_function: bool,
 }
@@ -235,11 +237,12 @@ impl Symbols {
         self.by_name.keys().map(|name| source_name(name))
     }
 
-    /// Returns the symbol that contains an address. A symbol without a size extends to the next one.
+    /// Returns the symbol that contains an address. A symbol without a size extends to the next one, or to the end of its
+    /// section.
     pub fn name_at(&self, address: u32) -> Option<Location> {
         let (&start, symbol) = self.by_address.range(..=address).next_back()?;
         let offset = address - start;
-        (symbol.size == 0 || offset < symbol.size)
+        (offset == 0 || offset < symbol.size || symbol.size == 0 && address < symbol.limit)
             .then(|| Location { symbol: source_name(&symbol.name), offset })
     }
 
@@ -261,12 +264,12 @@ impl Symbols {
     }
 
     /// Returns the addresses of each function in ascending order. A function without a size extends to the
-    /// next symbol.
+    /// next symbol, or to the end of its section.
     pub fn functions(&self) -> impl Iterator<Item = Range<u32>> {
         let next = self.by_address.keys().skip(1).copied().chain([u32::MAX]);
         self.by_address.iter().zip(next).filter(|((_, symbol), _)| symbol.is_function).map(
             |((&begin, symbol), next)| match symbol.size {
-                0 => begin..next,
+                0 => begin..next.min(symbol.limit).max(begin),
                 size => begin..begin.saturating_add(size),
             },
         )
@@ -510,14 +513,16 @@ mod tests {
 
     #[test]
     fn only_functions_are_functions() {
-        let symbol = |size, is_function| Symbol { name: "x".to_owned(), size, is_function };
+        let symbol =
+            |size, is_function| Symbol { name: "x".to_owned(), size, limit: 0x140, is_function };
         let by_address = BTreeMap::from([
             (0x100, symbol(8, true)),
             (0x108, symbol(4, false)),
             (0x110, symbol(0, true)),
             (0x120, symbol(0, false)),
+            (0x130, symbol(0, true)),
         ]);
         let symbols = Symbols { by_address, ..Symbols::default() };
-        assert!(symbols.functions().eq([0x100..0x108, 0x110..0x120]));
+        assert!(symbols.functions().eq([0x100..0x108, 0x110..0x120, 0x130..0x140]));
     }
 }

@@ -516,3 +516,16 @@ fn socs_with_unmodelled_parts_are_rejected() {
     let said = refused("core = \"cortex-r5\"", "core = \"cortex-m7\"");
     assert!(said.contains("beat_cycles is for memories beside a Cortex-R5"), "{said}");
 }
+
+/// The signal VINITHI, which chips let a boot loader choose.
+#[test]
+fn vectors_are_low_from_the_beginning_if_the_core_starts_there() {
+    for (vectors, address) in [(None, 0xFFFF_0008), (Some(0x10_0000), 0xFFFF_0008), (Some(0), 8)] {
+        let mut machine = Machine::new(&Soc { vectors, ..soc() });
+        // svc 0
+        poke(&mut machine, START, &[0xEF00_0000, STAY]);
+        machine.set_register(Register::Pc, START);
+        machine.stop_before(address);
+        assert_eq!(machine.run(Cycles(100)), Stop::Breakpoint(address), "{vectors:?}");
+    }
+}

@@ -144,7 +144,8 @@ const IDENTITY: &[(u8, u8, u32)] = &[
 
 impl Control {
     /// Creates the state after a reset, with `regions` in the protection unit. Chips may tie the
-    /// vectors high.
+    /// vectors high, or let software choose before the core starts: the signal VINITHI is what SCTLR.V is then
+    /// (DDI 0460, c1, System Control Register).
     pub fn new(regions: u8, high_vectors: bool) -> Self {
         Self {
             sctlr: sctlr::ONES | if high_vectors { sctlr::V } else { 0 },

@@ -86,7 +86,7 @@ impl Arch {
     pub fn new(soc: &Soc, pc: u32) -> Self {
         Self {
             cpu: Cpu::new(pc),
-            control: Control::new(soc.mpu_regions(), true),
+            control: Control::new(soc.mpu_regions(), soc.vectors != Some(0)),
             system: System::new(soc),
         }
     }

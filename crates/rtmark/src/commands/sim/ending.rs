@@ -1,12 +1,15 @@
 //! How a run ended: its name, its exit code, and a hint.
 
 use rtmark_runner::Ending;
-use rtmark_sim::{FaultKind, FaultReport};
+use rtmark_sim::{FaultKind, FaultReport, RAM_AT_RESET};
 
 use crate::exit::Exit;
 
 /// How far from the stack pointer an address counts as one of the stack, in bytes.
 const STACK_REACH: u32 = 256;
+
+/// How far from what RAM holds at reset an address counts as one that nothing has set, in bytes.
+const UNSET_REACH: u32 = 4096;
 
 /// How a run ended, including the endings that the options ask for.
 pub enum End {
@@ -134,6 +137,16 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
              it back, and no handler be as urgent; `rtmark sim --deliver-faults` runs the program's own fault \
              handler, which some kernels use on purpose (NuttX on a Cortex-M0 switches threads in it)",
         ),
+        Ending::Fault(report) if is_unset(report) => Some(
+            "RAM holds 0xa5 in each byte at reset, where a chip's holds anything: is this a pointer or a vector that \
+             nothing has set? Start-up code clears .bss and copies .data; `rtmark sim --deliver-faults` runs the \
+             program's own fault handler",
+        ),
+        Ending::Fault(_) if message.contains("where the image has no code") => Some(
+            "a wrong pointer, a damaged stack, or vectors that are elsewhere than the program has them (VTOR; a \
+             Cortex-R5's SCTLR.V) lead there: --trace shows what executed before; `rtmark sim --deliver-faults` runs \
+             the program's own fault handler",
+        ),
         Ending::Fault(report) if report.kind == FaultKind::UndefinedInstruction => Some(
             "compilers end a panic or a trap with such an instruction (udf): see the output above; otherwise \
              check for which core the code is built, and where it came from; `rtmark sim --deliver-faults` \
@@ -151,6 +164,18 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
             "the soc has nothing at that address: is the image for another chip, or a pointer wrong? A soc file of your \
              own adds memory or a peripheral (docs/socs.md); `rtmark sim --deliver-faults` runs the program's own \
              fault handler",
+        ),
+        Ending::Fault(report) if report.kind == FaultKind::InvalidState => Some(
+            "a pointer to a function has its lowest bit set: is this one null, or of a function in assembly language \
+             without .thumb_func? lr may say from where it was called; `rtmark sim --deliver-faults` runs the program's \
+             own fault handler",
+        ),
+        Ending::Fault(report) if is_fetch(report) && report.lr == u32::MAX => Some(
+            "lr has its value of a reset: the function with which the program begins has returned, and nothing called it",
+        ),
+        Ending::Fault(report) if is_fetch(report) => Some(
+            "there is no code: a wrong pointer to a function or a damaged stack leads there, and lr may say from where; \
+             --trace shows what executed before; `rtmark sim --deliver-faults` runs the program's own fault handler",
         ),
         Ending::Fault(_) => Some(
             "check what the instruction accesses (addr2line knows its source line, if none is shown and the image was \
@@ -188,6 +213,21 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns whether a fault comes of an address that RAM held at reset, or of one near it: a member of a structure, or the
+/// halfword of code that a pointer leads to.
+fn is_unset(report: &FaultReport) -> bool {
+    let unset = u32::from_ne_bytes([RAM_AT_RESET; 4]);
+    [Some(report.pc), report.address]
+        .into_iter()
+        .flatten()
+        .any(|address| address.abs_diff(unset) < UNSET_REACH)
+}
+
+/// Returns whether code was fetched where it cannot be.
+const fn is_fetch(report: &FaultReport) -> bool {
+    matches!(report.kind, FaultKind::InstructionAccess | FaultKind::InstructionProtection)
+}
+
 /// Returns whether a fault comes of a stack without memory. A push stores up to sixteen words, and functions store to
 /// what they have just reserved.
 fn is_stack(report: &FaultReport) -> bool {
@@ -214,7 +254,7 @@ mod tests {
                 kind,
                 pc: 0x0800_0518,
                 core: CoreKind::CortexM3,
-                lr: u32::MAX,
+                lr: 0x0800_0201,
                 sp,
                 address: Some(address),
                 handler: 0,
@@ -229,6 +269,12 @@ mod tests {
         }
         let psram = hint(FaultKind::DataAccess, 0x2100_0000, 0x003F_FF78);
         assert!(psram.contains("has nothing at that address"), "{psram}");
+        let unset = hint(FaultKind::DataAccess, 0xA5A5_A5A9, 0x2000_1000);
+        assert!(unset.contains("nothing has set"), "{unset}");
+        let unset = hint(FaultKind::DataAccess, 0xA5A5_0000, 0x2000_1000);
+        assert!(unset.contains("has nothing at that address"), "{unset}");
+        let fetch = hint(FaultKind::InstructionAccess, 0x1000_0000, 0x2000_1000);
+        assert!(fetch.contains("a wrong pointer to a function"), "{fetch}");
         let unaligned = hint(FaultKind::Unaligned, 0x2000_0001, 0x2000_1000);
         assert!(unaligned.contains("check what the instruction accesses"), "{unaligned}");
     }

@@ -78,7 +78,8 @@ pub struct Arguments {
     ///
     /// For applications that a bootloader starts: VTOR has this value at the start, as the bootloader
     /// would leave it. It is not needed for a raw binary with --base that starts with its vector
-    /// table.
+    /// table. With 0, a Cortex-R5 has its vectors there, and otherwise at 0xFFFF0000 until the program
+    /// clears SCTLR.V.
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     vectors: Option<Place>,
     /// Call this function instead of starting from the reset vector
