@@ -86,7 +86,8 @@ macro_rules! builtin {
 
 /// The known kernels. Those whose functions other programs use as well come last.
 const BUILTIN: &[(&str, &str)] = builtin![
-    "freertos", "zephyr", "threadx", "chibios", "rtx", "riot", "nuttx", "lilos", "rtic", "embassy",
+    "freertos", "zephyr", "threadx", "chibios", "rtx", "ucos3", "riot", "nuttx", "lilos", "rtic",
+    "embassy",
 ];
 
 impl Api {
@@ -327,6 +328,11 @@ mod tests {
             ("ChibiOS", "chSemSignalI", Some(Kind::Called)),
             ("ChibiOS", "chSchWakeupS", Some(Kind::Internal)),
             ("ChibiOS", "choose", None),
+            ("uC/OS-III", "OSSemPend", Some(Kind::Called)),
+            ("uC/OS-III", "OSTimeTick", Some(Kind::Internal)),
+            ("uC/OS-III", "OS_RdyListInsertTail", Some(Kind::Internal)),
+            ("uC/OS-III", "OS_IdleTask", Some(Kind::Idle)),
+            ("uC/OS-III", "App_OS_TaskSwHook", None),
             ("Embassy", "embassy_executor::raw::TaskStorage<F>::poll", Some(Kind::Application)),
             ("Embassy", "embassy_executor::raw::SyncExecutor::poll", Some(Kind::Internal)),
         ] {

@@ -28,8 +28,8 @@ const THIRD_PARTY_FOLDERS: [&str; 7] =
     ["third-party", "third_party", "thirdparty", "vendor", "external", "middlewares", "cmsis"];
 
 /// Prefixes of folders with kernel sources, in lower case.
-const KERNELS: [&str; 8] =
-    ["freertos", "zephyr", "threadx", "chibios", "rtx5", "rtos2", "nuttx", "riot"];
+const KERNELS: [&str; 9] =
+    ["freertos", "zephyr", "threadx", "chibios", "rtx5", "rtos2", "uc-os3", "nuttx", "riot"];
 
 /// Folders that hold a kernel beside its users' applications, as the kernels' own guides call them ("Getting
 /// Started Guide" of Zephyr, "Installing" of NuttX).
@@ -151,6 +151,7 @@ mod tests {
             ("freertos/load.c", Own),
             ("c/load.h", Own),
             ("third-party/queue.c", Library),
+            ("uC-OS3/Source/os_core.c", Library),
             ("FreeRTOS-Kernel/portable/GCC/ARM_CM4F/portmacro.h", Library),
             ("/usr/lib/gcc/arm-none-eabi/12.2.1/include/stdint.h", Library),
         ];

@@ -28,8 +28,8 @@ use crate::progress;
 ///
 /// Each call of a kernel function is timed from the calling instruction to the first one after the
 /// return, or, if the call switches to another thread, to that thread's first instruction outside
-/// the kernel. Kernel functions are recognised by name: those of FreeRTOS, Zephyr, ThreadX,
-/// ChibiOS, RTX5, RIOT, NuttX, lilos, RTIC and Embassy are built in, others are given with --api.
+/// the kernel. Kernel functions are recognised by name: those of FreeRTOS, Zephyr, ThreadX, ChibiOS,
+/// RTX5, uC/OS-III, RIOT, NuttX, lilos, RTIC and Embassy are built in, others are given with --api.
 #[derive(Debug, Args)]
 #[command(override_usage = super::worst::usage("calls"))]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
