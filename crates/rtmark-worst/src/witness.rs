@@ -110,7 +110,9 @@ impl Observer for Recorder {
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
-        self.entered |= exception == self.interrupt.exception();
+        // An earlier entry, of the program's own, served what was pending before.
+        let is_due = machine.cycles().0 >= self.point;
+        self.entered |= is_due && exception == self.interrupt.exception();
         self.note(machine, Moment::Entered(exception));
     }
 

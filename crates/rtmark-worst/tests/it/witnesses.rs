@@ -86,6 +86,23 @@ fn a_witness_says_how_long_each_reason_held_the_interrupt_back() {
     assert_eq!(masked, 10, "nine nops and cpsie");
 }
 
+/// A program's own use of the interrupt, shortly before, is not the one that waits.
+#[test]
+fn an_earlier_entry_of_the_same_interrupt_does_not_end_the_wait() {
+    let firmware = masking();
+    let here = [Watch::Execute(firmware.address("cpsid"))];
+    let mut machine = machine(&firmware, &soc(CoreKind::CortexM0Plus));
+    assert!(machine.arm_interrupt(INTERRUPT, PRIORITY));
+    machine.pend_interrupt(INTERRUPT, Cycles(round(&firmware).from));
+    let window = spans(&machine, &here, &here, Cycles(600)).windows[6];
+    let path = Path::new(machine, question(window, Reach::Entry)).expect("fine");
+    let found = all(&path);
+    let worst = found.aspects[&Aspect::Handler].worst().expect("there is one");
+    let witness = path.witness(Aspect::Handler, worst).expect("replays");
+    let held: BTreeMap<_, _> = witness.blockers().into_iter().collect();
+    assert_eq!(held.get(&Some(Blocker::Primask)), Some(&10), "{held:?}");
+}
+
 #[test]
 fn a_witness_of_any_place_repeats_what_the_search_found_there() {
     let firmware = masking();
