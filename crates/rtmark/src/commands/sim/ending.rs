@@ -112,75 +112,7 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
     };
     match ending {
         Ending::Exit(_) | Ending::Observer => None,
-        Ending::Fault(report) if report.kind == FaultKind::NoCoprocessor => Some(
-            "enable the FPU first, as startup code does; --entry runs no startup code, so use \
-             --set 0xE000ED88=0xF00000 on a Cortex-M",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::AbsentCoprocessor => Some(
-            "is the image for this chip? A coprocessor that it has must be enabled in CPACR (0xE000ED88), as \
-             start-up code does",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::UnmodelledCoprocessor => Some(
-            "docs/trust.md says what is modelled; a library that calculates without the coprocessor may be at \
-             hand (pico-sdk: pico_set_double_implementation)",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::Unmodelled => Some(
-            "add a [[peripheral]] for this address to the soc file, or leave out --strict, so that it reads \
-             as zero",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::ControlRegister => Some(
-            "the core's documentation lists its control registers (Hazard3: RP2350 datasheet, 3.8.9; \
-             Ibex: its Reference Guide); user mode may at most read counters",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::SupervisorCall => Some(
-            "SVCall must be more urgent than what executes: no mask (PRIMASK, FAULTMASK, BASEPRI) may hold \
-             it back, and no handler be as urgent; `rtmark sim --deliver-faults` runs the program's own fault \
-             handler, which some kernels use on purpose (NuttX on a Cortex-M0 switches threads in it)",
-        ),
-        Ending::Fault(report) if is_unset(report) => Some(
-            "RAM holds 0xa5 in each byte at reset, where a chip's holds anything: is this a pointer or a vector that \
-             nothing has set? Start-up code clears .bss and copies .data; `rtmark sim --deliver-faults` runs the \
-             program's own fault handler",
-        ),
-        Ending::Fault(_) if message.contains("where the image has no code") => Some(
-            "a wrong pointer, a damaged stack, or vectors that are elsewhere than the program has them (VTOR; a \
-             Cortex-R5's SCTLR.V) lead there: --trace shows what executed before; `rtmark sim --deliver-faults` runs \
-             the program's own fault handler",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::UndefinedInstruction => Some(
-            "compilers end a panic or a trap with such an instruction (udf): see the output above; otherwise \
-             check for which core the code is built, and where it came from; `rtmark sim --deliver-faults` \
-             runs the program's own fault handler",
-        ),
-        Ending::Fault(report) if is_stack(report) => Some(
-            "the soc has no memory where the stack is: is the image linked for a chip with more RAM, or has the stack \
-             grown beyond its end? `rtmark sim --deliver-faults` runs the program's own fault handler",
-        ),
-        Ending::Fault(_) if message.contains("so this is a store") => Some(
-            "flash takes stores only while its controller is told to program it: is a pointer null or wrong? `rtmark \
-             sim --deliver-faults` runs the program's own fault handler",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::DataAccess => Some(
-            "the soc has nothing at that address: is the image for another chip, or a pointer wrong? A soc file of your \
-             own adds memory or a peripheral (docs/socs.md); `rtmark sim --deliver-faults` runs the program's own \
-             fault handler",
-        ),
-        Ending::Fault(report) if report.kind == FaultKind::InvalidState => Some(
-            "a pointer to a function has its lowest bit set: is this one null, or of a function in assembly language \
-             without .thumb_func? lr may say from where it was called; `rtmark sim --deliver-faults` runs the program's \
-             own fault handler",
-        ),
-        Ending::Fault(report) if is_fetch(report) && report.lr == u32::MAX => Some(
-            "lr has its value of a reset: the function with which the program begins has returned, and nothing called it",
-        ),
-        Ending::Fault(report) if is_fetch(report) => Some(
-            "there is no code: a wrong pointer to a function or a damaged stack leads there, and lr may say from where; \
-             --trace shows what executed before; `rtmark sim --deliver-faults` runs the program's own fault handler",
-        ),
-        Ending::Fault(_) => Some(
-            "check what the instruction accesses (addr2line knows its source line, if none is shown and the image was \
-             built with -g); `rtmark sim --deliver-faults` runs the program's own fault handler",
-        ),
+        Ending::Fault(report) => Some(fault_hint(report, message)),
         Ending::Lockup(_) => Some(
             "check what the instruction accesses (addr2line knows its source line, if none is shown and the image was \
              built with -g)",
@@ -210,6 +142,81 @@ pub fn hint(end: &End, message: &str) -> Option<&'static str> {
             "raise --max-cycles; for a program that never exits, use --until-output TEXT or \
              --for TIME",
         ),
+    }
+}
+
+/// Returns a hint for a fault; `message` says where it was.
+fn fault_hint(report: &FaultReport, message: &str) -> &'static str {
+    match report.kind {
+        FaultKind::NoCoprocessor => {
+            "enable the FPU first, as startup code does; --entry runs no startup code, so use \
+             --set 0xE000ED88=0xF00000 on a Cortex-M"
+        }
+        FaultKind::AbsentCoprocessor => {
+            "is the image for this chip? A coprocessor that it has must be enabled in CPACR (0xE000ED88), as \
+             start-up code does"
+        }
+        FaultKind::UnmodelledCoprocessor => {
+            "docs/trust.md says what is modelled; a library that calculates without the coprocessor may be at \
+             hand (pico-sdk: pico_set_double_implementation)"
+        }
+        FaultKind::Unmodelled => {
+            "add a [[peripheral]] for this address to the soc file, or leave out --strict, so that it reads \
+             as zero"
+        }
+        FaultKind::ControlRegister => {
+            "the core's documentation lists its control registers (Hazard3: RP2350 datasheet, 3.8.9; \
+             Ibex: its Reference Guide); user mode may at most read counters"
+        }
+        FaultKind::SupervisorCall => {
+            "SVCall must be more urgent than what executes: no mask (PRIMASK, FAULTMASK, BASEPRI) may hold \
+             it back, and no handler be as urgent; `rtmark sim --deliver-faults` runs the program's own fault \
+             handler, which some kernels use on purpose (NuttX on a Cortex-M0 switches threads in it)"
+        }
+        _ if is_unset(report) => {
+            "RAM holds 0xa5 in each byte at reset, where a chip's holds anything: is this a pointer or a vector that \
+             nothing has set? Start-up code clears .bss and copies .data; `rtmark sim --deliver-faults` runs the \
+             program's own fault handler"
+        }
+        _ if message.contains("where the image has no code") => {
+            "a wrong pointer, a damaged stack, or vectors that are elsewhere than the program has them (VTOR; a \
+             Cortex-R5's SCTLR.V) lead there: --trace shows what executed before; `rtmark sim --deliver-faults` runs \
+             the program's own fault handler"
+        }
+        FaultKind::UndefinedInstruction => {
+            "compilers end a panic or a trap with such an instruction (udf): see the output above; otherwise \
+             check for which core the code is built, and where it came from; `rtmark sim --deliver-faults` \
+             runs the program's own fault handler"
+        }
+        _ if is_stack(report) => {
+            "the soc has no memory where the stack is: is the image linked for a chip with more RAM, or has the stack \
+             grown beyond its end? `rtmark sim --deliver-faults` runs the program's own fault handler"
+        }
+        _ if message.contains("so this is a store") => {
+            "flash takes stores only while its controller is told to program it: is a pointer null or wrong? `rtmark \
+             sim --deliver-faults` runs the program's own fault handler"
+        }
+        FaultKind::DataAccess => {
+            "the soc has nothing at that address: is the image for another chip, or a pointer wrong? A soc file of your \
+             own adds memory or a peripheral (docs/socs.md); `rtmark sim --deliver-faults` runs the program's own \
+             fault handler"
+        }
+        FaultKind::InvalidState => {
+            "a pointer to a function has its lowest bit set: is this one null, or of a function in assembly language \
+             without .thumb_func? lr may say from where it was called; `rtmark sim --deliver-faults` runs the program's \
+             own fault handler"
+        }
+        _ if is_fetch(report) && report.lr == u32::MAX => {
+            "lr has its value of a reset: the function with which the program begins has returned, and nothing called it"
+        }
+        _ if is_fetch(report) => {
+            "there is no code: a wrong pointer to a function or a damaged stack leads there, and lr may say from where; \
+             --trace shows what executed before; `rtmark sim --deliver-faults` runs the program's own fault handler"
+        }
+        _ => {
+            "check what the instruction accesses (addr2line knows its source line, if none is shown and the image was \
+             built with -g); `rtmark sim --deliver-faults` runs the program's own fault handler"
+        }
     }
 }
 
