@@ -169,6 +169,9 @@ fn failed_programs_are_reported() {
     refused(UNDEFINED, 11, &["0x08000040", "start", "end a panic", "--deliver-faults"]);
     // cpsid i; svc #0
     refused(&[0xB672, 0xDF00], 11, &["0x08000042", "PRIMASK", "--deliver-faults"]);
+    // An undefined instruction at the beginning of RAM, and a jump there.
+    let stray = &[0x2101, 0x0749, 0x20DE, 0x0200, 0x6008, 0x3101, 0x4708];
+    refused(stray, 11, &["0x20000000", "in RAM where the image has no code", "a wrong pointer"]);
     refused(BAD_LOAD, 11, &["0x08000044", "start", "0x60000000"]);
     refused(BREAKPOINT, 11, &["breakpoint", "0x08000040 (start)"]);
     refused(LOCKUP, 11, &["lockup", "handling exception 2"]);
