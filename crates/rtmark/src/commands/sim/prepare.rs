@@ -240,6 +240,9 @@ impl Arguments {
                         found.unwrap_or_default()
                     )
                 }
+                (LoadError::OtherCore { .. }, _) => {
+                    "build it for the soc's core, or choose another soc with --soc".to_owned()
+                }
                 _ => format!(
                     "link it for the memories of {}, or choose another soc with --soc",
                     soc.name
