@@ -55,7 +55,7 @@ pub struct Polls<'a, 'elf> {
     symbols: &'a Symbols,
     lines: Option<&'a Lines<'elf>>,
     calling: PollPath,
-    /// The crate in which RTIC's macros have generated code.
+    /// For RTIC 1, the crate in which its macros have generated code.
     program: Option<String>,
     /// The addresses at which functions begin.
     starts: Vec<u32>,
@@ -80,9 +80,10 @@ const KERNELS: [(&str, PollPath); 4] = [
 
 /// What RTIC's macros generate in each program.
 const RTIC_MAIN: &str = "::main::__rtic_init_resources";
+const RTIC_1_MAIN: &str = "::rtic_ext::main::__rtic_init_resources";
 
-/// What RTIC's handlers run tasks in: one of these, in a module of its version.
-const RTIC_RUN: (&str, &str) = ("rtic::export::", "::run");
+/// What RTIC 1's handlers run tasks in.
+const RTIC_1_RUN: &str = "rtic::export::run";
 
 /// Crates whose closures are not tasks.
 const LIBRARIES: [&str; 12] = [
@@ -114,7 +115,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         let (_, calling) = KERNELS
             .into_iter()
             .find(|(part, calling)| names.iter().any(|name| is_of(name, part, *calling)))?;
-        let main = names.iter().find(|name| name.ends_with(RTIC_MAIN));
+        let main = names.iter().find(|name| name.ends_with(RTIC_1_MAIN));
         let program = main.and_then(|name| Some(name.split_once("::")?.0.to_owned()));
         let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address).collect();
         starts.dedup();
@@ -224,7 +225,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         }
     }
 
-    /// Tells whether a function is one of RTIC's handlers, or a closure that is all of one.
+    /// Tells whether a function is one of RTIC 1's handlers, or a closure that is all of one.
     fn is_dispatcher(&mut self, function: u32) -> bool {
         if let Some(&known) = self.dispatchers.get(&function) {
             return known;
@@ -248,7 +249,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     fn plain_task_name(&self, function: &str) -> Option<String> {
         let path = function.split("::{").next()?;
         let (of_crate, name) = (path.split_once("::")?.0, path.rsplit("::").next()?);
-        let is_own = self.program.as_deref().is_none_or(|program| program == of_crate)
+        let is_own = self.program.as_deref() == Some(of_crate)
             && !LIBRARIES.iter().any(|library| path.starts_with(library))
             && !path.starts_with('<')
             && !path.contains(">::")
@@ -256,12 +257,12 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         (is_own && !is_handlers(self.symbols, function)).then(|| name.to_owned())
     }
 
-    /// Returns the task whose code is inlined at an address: what RTIC's handlers run there, or else the outermost
+    /// Returns the task whose code is inlined at an address: what RTIC 1's handlers run there, or else the outermost
     /// future of the program's own. RTIC's dispatchers also have closures, which call and wake tasks; they have symbols,
     /// and are not tasks.
     fn inlined(&self, pc: u32) -> Option<String> {
         let frames = self.lines?.inlined_at(pc);
-        if self.calling == PollPath::Inlined {
+        if self.program.is_some() {
             let names = frames.iter().rev().filter_map(|frame| frame.function.as_deref());
             let mut run = names.skip_while(|name| !runs_tasks(name)).peekable();
             if run.peek().is_some() {
@@ -279,9 +280,9 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     }
 }
 
-/// Tells whether a function is what RTIC's handlers run tasks in.
+/// Tells whether a function is what RTIC 1's handlers run tasks in.
 fn runs_tasks(function: &str) -> bool {
-    function.starts_with(RTIC_RUN.0) && function.ends_with(RTIC_RUN.1)
+    function == RTIC_1_RUN
 }
 
 /// Tells whether a function is a closure in a handler: a function whose symbol has no path.
