@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_model::Owner;
 use rtmark_observe::{Lines, Map};
 
 use crate::addresses::Addresses;
@@ -65,8 +64,9 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
 
     /// Returns whose inlined code is at an address of another function; `None` if it is whose that function is.
     ///
-    /// What the author has written in a function of the kernel's that calls the application is called back. A closure
-    /// of the function itself is not, if that is a handler: macros write it, as RTIC's do around tasks.
+    /// In a function of the kernel's that calls the application, other functions are called back, as are those with
+    /// symbols. What kernels in Rust are made of is not, nor is a closure of the function itself, if that is a handler:
+    /// macros write it, as RTIC's do around tasks. Names alone decide, as files change from line to line.
     fn at(&self, roles: &Roles<'_>, address: u32) -> Option<Inline> {
         let frames = self.lines?.inlined_at(address);
         let outermost = frames.last().and_then(|frame| frame.function.clone()).unwrap_or_default();
@@ -86,8 +86,7 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
                     }
                 }
                 None => {
-                    let is_author = frame.owner == Owner::Author;
-                    if calls_back && is_author && !is_closure_of(&outermost, &name) {
+                    if calls_back && !is_library(&name) && !is_closure_of(&outermost, &name) {
                         (found, calls_back) = (Some(Inline::Application), false);
                     }
                 }
@@ -145,6 +144,14 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
     }
 }
 
+/// Tells whether a function is one of the crates with which Rust's kernels themselves are written, or a trait's.
+fn is_library(name: &str) -> bool {
+    const CRATES: [&str; 7] =
+        ["core", "alloc", "heapless", "cortex_m", "vcell", "volatile_register", "bare_metal"];
+    let of_crate = name.split_once("::").map_or("", |(of_crate, _)| of_crate);
+    name.starts_with('<') || CRATES.contains(&of_crate)
+}
+
 /// Tells whether a function is a closure in another one, a handler: the symbol of that has no path.
 fn is_closure_of(handler: &str, name: &str) -> bool {
     let parent = name.split_once("::{").map_or("", |(path, _)| path);
@@ -154,6 +161,16 @@ fn is_closure_of(handler: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_kernels_are_made_of_is_told_by_its_crate() {
+        for name in ["heapless::spsc::Queue<T,_>::dequeue", "<usize as core::ops::Add>::add"] {
+            assert!(is_library(name), "{name}");
+        }
+        for name in ["load::core::run", "core", "corewar::run"] {
+            assert!(!is_library(name), "{name}");
+        }
+    }
 
     /// RTIC's dispatchers have the interrupts' names.
     #[test]

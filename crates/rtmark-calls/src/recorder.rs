@@ -453,6 +453,17 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         shown.into_iter().filter(|name| !known(name)).collect()
     }
 
+    /// Tells whether the application's code within a function of the kernel's calls.
+    fn is_called_back(&mut self, beginning: Option<Beginning>) -> bool {
+        beginning.is_some_and(|Beginning { site, .. }| {
+            // Between landmarks, it has not been seen.
+            if self.executed.insert(site) {
+                self.inlined.classify(&self.roles, site);
+            }
+            self.inlined.calls_back(site)
+        })
+    }
+
     /// Returns the owner of the instruction that is about to execute.
     fn owner_at(&mut self, pc: u32, class: Class) -> Owner {
         if self.executed.insert(pc) {
@@ -495,10 +506,9 @@ impl Observer for CallRecorder<'_, '_> {
             }
             // This includes calls from inlined code: a wrapper, such as those of Zephyr's system calls,
             // is nothing more than the call.
-            let by_application =
-                beginning.is_some_and(|beginning| self.inlined.calls_back(beginning.site));
-            let is_call = (class.is_call || by_application) && !self.is_carried();
-            if is_call && pc != self.next && self.entries.contains(&pc) {
+            let is_entry = pc != self.next && self.entries.contains(&pc);
+            let is_call = class.is_call || is_entry && self.is_called_back(beginning);
+            if is_entry && is_call && !self.is_carried() {
                 self.begin(machine, node, now, beginning);
             } else if let Some(Beginning { site, .. }) = beginning {
                 self.wrappers.called(pc, stack, site);
