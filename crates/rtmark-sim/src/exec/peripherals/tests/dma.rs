@@ -421,3 +421,72 @@ fn a_reset_stops_all_channels() {
     chip.until(950);
     assert_eq!(chip.0.dma_transfers(), 4);
 }
+
+/// Each bit of LIFCR clears its flag alone (RM0090, 10.5.3), and each of TEIE, HTIE and TCIE lets its flag interrupt.
+#[test]
+fn a_streams_flags_are_its_own() {
+    let mut chip = machine!("stm32f405");
+    for at in [0, 1] {
+        let regs = stream(F4, at);
+        chip.write(regs.control, 2 << 6);
+        assert_eq!(chip.read(F4) >> (6 * at) & 0x3F, 0, "nothing has ended");
+        chip.write(regs.control + 0x14, 1 << 2);
+        // HTIE of the first, TCIE of the second.
+        chip.start(regs, [RAM, RAM + 0x40, 8], 2 << 6 | 1 << (3 + at));
+        let pending = if at == 0 { 4 } else { 8 };
+        let now = chip.0.cycles().0;
+        chip.until(now + 4 * pending - 2);
+        assert!(!chip.pending(56 + at as u16));
+        chip.until(now + 4 * pending + 2);
+        assert!(chip.pending(56 + at as u16));
+        chip.until(now + 40);
+    }
+    assert_eq!(chip.read(F4), 0x30 << 6 | 0x30);
+    chip.write(F4 + 8, 1 << 4);
+    assert_eq!(chip.read(F4), 0x30 << 6 | 0x20);
+    chip.write(F4 + 8, 1 << 11);
+    assert_eq!(chip.read(F4), 0x10 << 6 | 0x20);
+}
+
+#[test]
+fn the_stream_with_priority_goes_first() {
+    let mut chip = machine!("stm32f405");
+    let regs = [stream(F4, 0), stream(F4, 1)];
+    for (priority, regs) in (2..).zip(regs) {
+        chip.write(regs.control + 0x14, 1 << 2);
+        chip.start(regs, [RAM, RAM + 0x40, 8], 2 << 6 | priority << 16);
+    }
+    chip.until(32);
+    let [first, second] = regs.map(|regs| chip.read(regs.count));
+    assert!(first >= 6 && second <= 2, "{first} {second}");
+}
+
+/// Registers that are written in halves, and what a DMAMUX keeps.
+#[test]
+fn registers_keep_what_is_written() {
+    let mut chip = machine!("stm32g431");
+    let (mux, regs) = (0x4002_0800, channel(0x4002_0000, 3));
+    for address in [regs.peripheral, regs.memory, mux + 4, mux + 0x104] {
+        chip.write(address, 0x1234_5678);
+        chip.0.cortex_m_state().write_peripheral(address, 0xBEEF, 0xFFFF).expect("no fault");
+        assert_eq!(chip.read(address), 0x1234_BEEF, "{address:#x}");
+    }
+    assert_eq!(
+        [mux, mux + 8, mux + 0x100, mux + 0x108, mux + 0x80].map(|it| chip.read(it)),
+        [0; 5]
+    );
+}
+
+/// A halfword to the upper half of BSRR resets pins (RM0090, 8.4.7).
+#[test]
+fn narrow_items_reach_their_part_of_a_register() {
+    let mut chip = machine!("stm32f405");
+    let gpioa = 0x4002_0000;
+    chip.write(gpioa + 0x18, 0b111);
+    chip.0.poke(RAM, &[0b101, 0]).expect("RAM");
+    let regs = stream(F4, 0);
+    chip.write(regs.control + 0x14, 1 << 2);
+    chip.start(regs, [RAM, gpioa + 0x1A, 1], 2 << 6 | 1 << 11 | 1 << 13);
+    chip.until(30);
+    assert_eq!(chip.read(gpioa + 0x14), 0b010);
+}
