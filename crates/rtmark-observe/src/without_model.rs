@@ -131,7 +131,7 @@ mod tests {
             .into();
         let listed =
             format!("no model: {}, and 2 more (`rtmark sim --stats` shows all)", all.join(", "));
-        assert_eq!(model_notes(&machine), [listed.clone()]);
+        assert_eq!(model_notes(&machine), std::slice::from_ref(&listed));
         // MEM2MEM, an item from RAM to RAM.
         for (offset, value) in [(0xC, 1), (0x10, 0x2000_0000), (0x14, 0x2000_0030), (0x8, 0x4001)] {
             machine.store_word(0x4000_0000 + offset, value).expect("a register");
