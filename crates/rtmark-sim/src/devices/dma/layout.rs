@@ -36,8 +36,8 @@ const STREAM_SHIFTS: [u32; 4] = [0, 6, 16, 22];
 
 /// What a control register selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Setup {
-    pub direction: Direction,
+pub(super) struct ChannelSetup {
+    pub kind: TransferKind,
     /// The bytes of an item on the peripheral's side, and on the memory's.
     pub peripheral_bytes: u32,
     pub memory_bytes: u32,
@@ -55,9 +55,9 @@ pub(super) struct Setup {
     pub has_model: bool,
 }
 
-/// The way of the data.
+/// From where to where items move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum TransferKind {
     FromPeripheral,
     ToPeripheral,
     /// From the address for peripherals to that for memory, without requests.
@@ -66,7 +66,7 @@ pub(super) enum Direction {
     CopyBack,
 }
 
-impl Direction {
+impl TransferKind {
     /// Returns whether it waits for no requests.
     pub const fn is_copy(self) -> bool {
         matches!(self, Self::Copy | Self::CopyBack)
@@ -152,20 +152,20 @@ impl DmaLayout {
     }
 
     /// Returns what a control register selects, of a channel whose data go through the FIFO or do not.
-    pub(super) fn setup(self, control: u32, through_fifo: bool) -> Setup {
+    pub(super) fn setup(self, control: u32, through_fifo: bool) -> ChannelSetup {
         let bit = |at: u32| control >> at & 1 == 1;
         let bytes = |at: u32| 1 << (control >> at & 3);
         match self {
             Self::Channels => {
                 let (peripheral_bytes, memory_bytes) = (bytes(8), bytes(10));
-                let direction = match (bit(14), bit(4)) {
-                    (false, false) => Direction::FromPeripheral,
-                    (false, true) => Direction::ToPeripheral,
-                    (true, false) => Direction::Copy,
-                    (true, true) => Direction::CopyBack,
+                let kind = match (bit(14), bit(4)) {
+                    (false, false) => TransferKind::FromPeripheral,
+                    (false, true) => TransferKind::ToPeripheral,
+                    (true, false) => TransferKind::Copy,
+                    (true, true) => TransferKind::CopyBack,
                 };
-                Setup {
-                    direction,
+                ChannelSetup {
+                    kind,
                     peripheral_bytes,
                     memory_bytes,
                     peripheral_step: if bit(6) { peripheral_bytes } else { 0 },
@@ -181,18 +181,18 @@ impl DmaLayout {
                 let peripheral_bytes = bytes(11);
                 // Without the FIFO, MSIZE is that of the peripheral (RM0090, 10.3.10).
                 let memory_bytes = if through_fifo { bytes(13) } else { peripheral_bytes };
-                let (direction, known) = match control >> 6 & 3 {
-                    0 => (Direction::FromPeripheral, true),
-                    1 => (Direction::ToPeripheral, true),
+                let (kind, known) = match control >> 6 & 3 {
+                    0 => (TransferKind::FromPeripheral, true),
+                    1 => (TransferKind::ToPeripheral, true),
                     // Only through the FIFO (RM0090, table 48).
-                    2 => (Direction::Copy, through_fifo),
-                    _ => (Direction::Copy, false),
+                    2 => (TransferKind::Copy, through_fifo),
+                    _ => (TransferKind::Copy, false),
                 };
                 let flow_control = bit(5);
-                let bursts = through_fifo && control >> 21 & 3 != 0 && !direction.is_copy();
+                let bursts = through_fifo && control >> 21 & 3 != 0 && !kind.is_copy();
                 let wide_step = bit(15);
-                Setup {
-                    direction,
+                ChannelSetup {
+                    kind,
                     peripheral_bytes,
                     memory_bytes,
                     peripheral_step: match (bit(9), wide_step) {

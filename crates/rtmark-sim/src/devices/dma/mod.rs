@@ -13,7 +13,7 @@ mod requests;
 use std::sync::Arc;
 
 pub use layout::DmaLayout;
-use layout::{Direction, DmaRegister, ENABLE, SECOND, Setup};
+use layout::{ChannelSetup, DmaRegister, ENABLE, SECOND, TransferKind};
 pub use mux::DmaMux;
 pub use requests::Wiring;
 
@@ -110,7 +110,7 @@ impl Channel {
         self.fifo_control & THROUGH_FIFO != 0
     }
 
-    fn setup(&self, layout: DmaLayout) -> Setup {
+    fn setup(&self, layout: DmaLayout) -> ChannelSetup {
         layout.setup(self.control, self.uses_fifo())
     }
 
@@ -120,12 +120,12 @@ impl Channel {
     }
 
     /// Returns the peripheral's address of the next item.
-    const fn peripheral_address(&self, setup: &Setup) -> u32 {
+    const fn peripheral_address(&self, setup: &ChannelSetup) -> u32 {
         self.peripheral.wrapping_add(self.moved() * setup.peripheral_step)
     }
 
     /// Returns the memory's address of the next item, of which `ahead` bytes have been read but not written.
-    const fn memory_address(&self, setup: &Setup, ahead: u32) -> u32 {
+    const fn memory_address(&self, setup: &ChannelSetup, ahead: u32) -> u32 {
         let base = self.memory[(self.control & SECOND != 0) as usize];
         let offset = if self.uses_fifo() {
             let bytes = self.moved() * setup.peripheral_bytes - ahead;
@@ -145,24 +145,24 @@ impl Channel {
     }
 
     /// Returns what the next item is read from.
-    const fn load(&self, setup: &Setup) -> (u32, u32) {
+    const fn load(&self, setup: &ChannelSetup) -> (u32, u32) {
         let from_memory =
             if self.uses_fifo() { setup.peripheral_bytes } else { setup.memory_bytes };
-        match setup.direction {
-            Direction::FromPeripheral | Direction::Copy => {
+        match setup.kind {
+            TransferKind::FromPeripheral | TransferKind::Copy => {
                 (self.peripheral_address(setup), setup.peripheral_bytes)
             }
-            Direction::ToPeripheral | Direction::CopyBack => {
+            TransferKind::ToPeripheral | TransferKind::CopyBack => {
                 (self.memory_address(setup, 0), from_memory)
             }
         }
     }
 
     /// Returns what is written once an item has been read; none if it waits in the FIFO.
-    fn store(&mut self, setup: &Setup, value: u32) -> Option<DmaStore> {
+    fn store(&mut self, setup: &ChannelSetup, value: u32) -> Option<DmaStore> {
         let value = value.to_le_bytes();
         let mut data = [0; FIFO];
-        if !setup.direction.to_memory() {
+        if !setup.kind.to_memory() {
             let (address, bytes) = (self.peripheral_address(setup), setup.peripheral_bytes);
             data[..4].copy_from_slice(&value);
             return Some(DmaStore { address, step: 0, bytes, data, length: bytes as usize });
@@ -188,7 +188,7 @@ impl Channel {
     }
 
     /// Ends a transfer.
-    fn end(&mut self, layout: DmaLayout, setup: &Setup, succeeded: bool) {
+    fn end(&mut self, layout: DmaLayout, setup: &ChannelSetup, succeeded: bool) {
         if !succeeded {
             self.flags.set(Flags::ERROR);
             self.control &= !ENABLE;
@@ -282,7 +282,7 @@ impl Dma {
         let active = self.active();
         let asks = |at: usize| {
             let setup = self.channels[at].setup(self.layout);
-            let asks = if setup.direction.is_copy() { self.copies } else { asked >> at & 1 == 1 };
+            let asks = if setup.kind.is_copy() { self.copies } else { asked >> at & 1 == 1 };
             (active >> at & 1 == 1 && setup.has_model && asks).then_some(setup.priority)
         };
         if let Some((at, _)) = self.coming
@@ -327,7 +327,7 @@ impl Dma {
     /// not a peripheral asks it to.
     fn is_without_model(&self, at: usize, has_request: bool) -> bool {
         let setup = self.channels[at].setup(self.layout);
-        let asked = if setup.direction.is_copy() { self.copies } else { has_request };
+        let asked = if setup.kind.is_copy() { self.copies } else { has_request };
         !setup.has_model || !asked
     }
 }
