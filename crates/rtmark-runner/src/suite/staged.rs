@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -51,17 +51,14 @@ struct FinishedRun {
 
 /// The measurements on one platform.
 struct Stage {
-    /// The indices of its units in the plan.
-    units: Range<usize>,
+    /// The units that have not begun, by their indices in the plan.
+    waiting: Vec<usize>,
     answers: Vec<Answer>,
-    /// The number of units that have not begun.
-    waiting: usize,
-    /// The number of runs that have not ended.
-    running: usize,
 }
 
-/// Holds builds back that would take processors from runs of earlier stages.
+/// Counts runs, and holds builds back that would take processors from those of earlier stages.
 struct Gate {
+    /// Each stage's units, by their indices in the plan.
     stages: Vec<Range<usize>>,
     load: Mutex<Load>,
     changed: Condvar,
@@ -75,6 +72,13 @@ struct Load {
     abandoned: bool,
 }
 
+impl Load {
+    /// Returns whether the runs before a stage leave no processor free.
+    fn is_full_before(&self, stage: usize) -> bool {
+        self.running[..stage].iter().sum::<usize>() > rayon::current_num_threads()
+    }
+}
+
 impl Gate {
     fn new(stages: Vec<Range<usize>>) -> Self {
         let load = Mutex::new(Load { running: vec![0; stages.len()], abandoned: false });
@@ -86,20 +90,20 @@ impl Gate {
         self.stages.iter().position(|units| units.contains(&unit)).unwrap_or(0)
     }
 
+    fn load(&self) -> MutexGuard<'_, Load> {
+        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn change(&self, change: impl FnOnce(&mut Load)) {
-        change(&mut self.load.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.load());
         self.changed.notify_all();
     }
 
     /// Waits until the runs of earlier stages leave processors free for building a unit's firmware.
     fn pass(&self, unit: usize) {
-        let earlier = ..self.stage(unit);
-        let waits = |load: &mut Load| {
-            let running = load.running[earlier].iter().sum::<usize>();
-            running > rayon::current_num_threads() && !load.abandoned
-        };
-        let load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
-        let _passed = self.changed.wait_while(load, waits);
+        let stage = self.stage(unit);
+        let waits = |load: &mut Load| load.is_full_before(stage) && !load.abandoned;
+        let _passed = self.changed.wait_while(self.load(), waits);
     }
 }
 
@@ -122,8 +126,6 @@ struct PlanExecution<'a, 'o, O> {
     commit: Option<String>,
     gate: &'a Gate,
     stages: Vec<Stage>,
-    /// The units that have not begun.
-    waiting: Vec<usize>,
     /// The number of stages reported as finished.
     finished: usize,
     lines: LineTables<'a>,
@@ -146,10 +148,8 @@ impl Suite {
         let images: Vec<_> = plan.units.iter().map(|unit| built(unit.needs_firmware())).collect();
         let tasks: Vec<_> = plan.units.iter().map(|_| OnceLock::new()).collect();
         let gate = Gate::new(plan.platforms());
-        let stage = |units: &Range<usize>| {
-            let units = units.clone();
-            Stage { waiting: units.len(), units, answers: Vec::new(), running: 0 }
-        };
+        let stage =
+            |units: &Range<usize>| Stage { waiting: units.clone().collect(), answers: Vec::new() };
         let mut execution = PlanExecution {
             suite: self,
             plan,
@@ -159,7 +159,6 @@ impl Suite {
             commit: self.builder.tree().commit(),
             gate: &gate,
             stages: gate.stages.iter().map(stage).collect(),
-            waiting: (0..plan.units.len()).collect(),
             finished: 0,
             lines: LineTables::new(),
             chips: BTreeMap::new(),
@@ -193,7 +192,7 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
                         scope.spawn(move || run_all(unit, tasks, &sender));
                     }
                 }
-                sender = sender.filter(|_| !self.waiting.is_empty());
+                sender = sender.filter(|_| self.stages.iter().any(|it| !it.waiting.is_empty()));
                 self.report_finished_stages();
                 let Ok(message) = receiver.recv() else { return Ok(()) };
                 self.handle(message)?;
@@ -204,19 +203,14 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
     /// Takes the next unit whose firmware is built, if earlier stages leave processors free. A later stage must not
     /// delay one in progress.
     fn next_unit(&mut self) -> Option<usize> {
-        let mut running = 0;
-        for stage in &self.stages {
-            if running > rayon::current_num_threads() {
-                return None;
-            }
-            let is_built =
-                |unit: &usize| stage.units.contains(unit) && self.images[*unit].get().is_some();
-            if let Some(at) = self.waiting.iter().position(is_built) {
-                return Some(self.waiting.remove(at));
-            }
-            running += stage.running;
-        }
-        None
+        let load = self.gate.load();
+        let free =
+            self.stages.iter_mut().enumerate().take_while(|(at, _)| !load.is_full_before(*at));
+        let images = self.images;
+        free.into_iter().find_map(|(_, Stage { waiting, .. })| {
+            let at = waiting.iter().position(|unit| images[*unit].get().is_some())?;
+            Some(waiting.remove(at))
+        })
     }
 }
 
@@ -224,7 +218,6 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
     /// Begins a unit: answers what needs no run, and returns the tasks to run.
     fn begin(&mut self, at: usize) -> Result<Vec<Task<'a>>, O::Error> {
         let stage = self.gate.stage(at);
-        self.stages[stage].waiting -= 1;
         let mut tasks: Vec<Task<'_>> = Vec::new();
         let Some(images) = self.images[at].get() else { return Ok(tasks) };
         let unit = &self.plan.units[at];
@@ -255,7 +248,7 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
         tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
         let budget = tasks.iter().map(Task::whole_budget).sum();
         self.observer.event(Event::Running { unit: Some(unit), scenarios: tasks.len(), budget });
-        self.add_running(stage, tasks.len().cast_signed());
+        self.gate.change(|load| load.running[stage] += tasks.len());
         Ok(tasks)
     }
 
@@ -282,18 +275,11 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
                 let measured = matches!(answer, Answer::Measured(_));
                 let question = task.question.as_ref().filter(|_| measured);
                 let stage = self.gate.stage(at.0);
-                self.add_running(stage, -1);
+                self.gate.change(|load| load.running[stage] -= 1);
                 self.keep(stage, answer, Origin::Fresh, question, Some((unused_budget, duration)))?;
             }
         }
         Ok(())
-    }
-
-    /// Counts runs of a stage that begin, or that have ended.
-    fn add_running(&mut self, stage: usize, change: isize) {
-        let running = &mut self.stages[stage].running;
-        *running = running.saturating_add_signed(change);
-        self.gate.change(|load| load.running[stage] = *running);
     }
 
     fn task(&self, (unit, at): At) -> Option<&'a Task<'a>> {
@@ -302,9 +288,10 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
 
     /// Reports each stage that is over, once all stages before it are.
     fn report_finished_stages(&mut self) {
-        let is_over = |stage: &Stage| stage.waiting == 0 && stage.running == 0;
-        while self.stages.get(self.finished).is_some_and(is_over) {
-            let answers = &mut self.stages[self.finished].answers;
+        while let Some(Stage { waiting, answers }) = self.stages.get_mut(self.finished)
+            && waiting.is_empty()
+            && self.gate.load().running[self.finished] == 0
+        {
             answers.sort_by_cached_key(|answer| self.plan.position(answer.key()));
             self.observer.event(Event::Finished { answers });
             self.finished += 1;

@@ -58,12 +58,9 @@ impl State {
         let value = unit.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
         let mask = u32::MAX >> (32 - 8 * unit.len() as u32);
         let offset = (address & !3) - self.devices.attached[at].base;
-        let (written, effects) = self.with_device(at, now, |device, env| {
+        let (written, effects) = self.write_device(at, now, |device, env| {
             device.store(offset, value << shift, mask << shift, env)
         });
-        self.apply_effects(&effects, now);
-        self.look_at_device(at, now);
-        self.devices.note_written(at);
         if written.is_none() || effects.without_model {
             self.devices.note(address, Direction::Write);
         }

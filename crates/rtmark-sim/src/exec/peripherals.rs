@@ -64,10 +64,7 @@ impl State {
         let now = self.access_device(at, address, Direction::Write);
         let offset = address - self.devices.attached[at].base;
         let (written, effects) =
-            self.with_device(at, now, |device, env| device.store(offset, value, mask, env));
-        self.apply_effects(&effects, now);
-        self.look_at_device(at, now);
-        self.devices.note_written(at);
+            self.write_device(at, now, |device, env| device.store(offset, value, mask, env));
         for end in effects.connected.map_or_else(Vec::new, |it| self.devices.unmodelled_ends(it)) {
             self.note_unmodelled(end, Direction::Write)?;
         }
@@ -129,7 +126,21 @@ impl State {
         result
     }
 
-    pub(super) fn apply_effects(&mut self, effects: &Effects, now: u64) {
+    /// Writes to a device, and lets everything else follow; returns whether the register has a model, and the effects.
+    pub(super) fn write_device(
+        &mut self,
+        at: usize,
+        now: u64,
+        write: impl FnOnce(&mut AttachedDevice, &mut Env<'_>) -> Option<()>,
+    ) -> (Option<()>, Effects) {
+        let (written, effects) = self.with_device(at, now, write);
+        self.apply_effects(&effects, now);
+        self.look_at_device(at, now);
+        self.devices.note_written(at);
+        (written, effects)
+    }
+
+    fn apply_effects(&mut self, effects: &Effects, now: u64) {
         if effects.memory_changed {
             // What is known of the line that code is fetched from is no longer valid.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
@@ -221,10 +232,7 @@ impl State {
         let Some(at) = self.devices.with_task(task) else { return };
         let offset = task - self.devices.attached[at].base;
         let (_, effects) =
-            self.with_device(at, now, |device, env| device.write(offset, 1, u32::MAX, env));
-        self.apply_effects(&effects, now);
-        self.look_at_device(at, now);
-        self.devices.note_written(at);
+            self.write_device(at, now, |device, env| device.write(offset, 1, u32::MAX, env));
         for end in effects.connected.map_or_else(Vec::new, |it| self.devices.unmodelled_ends(it)) {
             self.devices.note(end, Direction::Write);
         }

@@ -270,11 +270,29 @@ impl Dma {
         }
     }
 
+    /// Returns the channels for which something holds, one bit each.
+    fn channels_where(&self, holds: impl Fn(&Channel) -> bool) -> u32 {
+        let channels = self.channels[..self.count].iter().enumerate();
+        channels.filter(|(_, it)| holds(it)).fold(0, |sum, (at, _)| sum | 1 << at)
+    }
+
     /// Returns the channels that are enabled and have something to do, one bit each.
     fn active(&self) -> u32 {
-        let channels = self.channels[..self.count].iter().enumerate();
-        let active = channels.filter(|(_, it)| it.is_enabled() && it.left > 0);
-        active.fold(0, |sum, (at, _)| sum | 1 << at)
+        self.channels_where(|it| it.is_enabled() && it.left > 0)
+    }
+
+    /// Returns the channels whose flags are in the register that begins with one.
+    const fn flagged(&self, first: usize) -> std::ops::Range<usize> {
+        match self.layout {
+            DmaLayout::Channels => first..self.count,
+            DmaLayout::Streams => first..first + 4,
+        }
+    }
+
+    /// Returns whether a channel moves items here while its request is active or not. Copies need none.
+    const fn moves(&self, setup: &ChannelSetup, is_requested: bool) -> bool {
+        let is_asked = if setup.kind.is_copy() { self.copies } else { is_requested };
+        setup.has_model && is_asked
     }
 
     /// Begins the next transfer, of the channels that peripherals ask to serve or of those that need no requests.
@@ -282,21 +300,18 @@ impl Dma {
         let active = self.active();
         let asks = |at: usize| {
             let setup = self.channels[at].setup(self.layout);
-            let asks = if setup.kind.is_copy() { self.copies } else { asked >> at & 1 == 1 };
-            (active >> at & 1 == 1 && setup.has_model && asks).then_some(setup.priority)
+            let moves = active >> at & 1 == 1 && self.moves(&setup, asked >> at & 1 == 1);
+            moves.then_some(setup.priority)
         };
-        if let Some((at, _)) = self.coming
-            && asks(at).is_none()
-        {
-            self.coming = None;
-        }
-        if self.coming.is_some() || self.moving.is_some() {
-            return;
-        }
-        let waiting = (0..self.count).filter_map(|at| Some((asks(at)?, at)));
-        // Among equals, the one with the lower number (RM0090, 10.3.6).
-        let next = waiting.max_by_key(|(priority, at)| (*priority, std::cmp::Reverse(*at)));
-        self.coming = next.map(|(_, at)| (at, now + SERVICE * ratio.divisor));
+        let kept = self.coming.filter(|(at, _)| asks(*at).is_some());
+        self.coming = if kept.is_some() || self.moving.is_some() {
+            kept
+        } else {
+            let waiting = (0..self.count).filter_map(|at| Some((asks(at)?, at)));
+            // Among equals, the one with the lower number (RM0090, 10.3.6).
+            let next = waiting.max_by_key(|(priority, at)| (*priority, std::cmp::Reverse(*at)));
+            next.map(|(_, at)| (at, now + SERVICE * ratio.divisor))
+        };
     }
 
     /// Begins the transfer that is due.
@@ -326,20 +341,15 @@ impl Dma {
     /// Returns whether a channel that has just been enabled does nothing here that it would do on a chip, whether or
     /// not a peripheral asks it to.
     fn is_without_model(&self, at: usize, has_request: bool) -> bool {
-        let setup = self.channels[at].setup(self.layout);
-        let asked = if setup.kind.is_copy() { self.copies } else { has_request };
-        !setup.has_model || !asked
+        !self.moves(&self.channels[at].setup(self.layout), has_request)
     }
 }
 
 impl DeviceModel for Dma {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
-        let last = |first: usize| match self.layout {
-            DmaLayout::Channels => self.count,
-            DmaLayout::Streams => first + 4,
-        };
         Some(match self.layout.register(offset)? {
-            DmaRegister::Flags { first } => (first..last(first))
+            DmaRegister::Flags { first } => self
+                .flagged(first)
                 .fold(0, |bits, at| bits | self.layout.flags(at, self.channels[at].flags)),
             DmaRegister::Clear { .. } => 0,
             DmaRegister::Selection => self.selection,
@@ -365,8 +375,7 @@ impl DeviceModel for Dma {
         let merge = |before: u32| before & !mask | value;
         match register {
             DmaRegister::Clear { first } => {
-                let last = if self.layout == DmaLayout::Channels { self.count } else { first + 4 };
-                for at in first..last {
+                for at in self.flagged(first) {
                     self.channels[at].flags.0 &= !self.layout.cleared(at, value).0;
                 }
             }
@@ -411,9 +420,7 @@ impl DeviceModel for Dma {
     }
 
     fn outputs(&self, _: u64) -> u32 {
-        let channels = self.channels[..self.count].iter().enumerate();
-        let raised = channels.filter(|(_, it)| it.flags.has(it.setup(self.layout).interrupts));
-        raised.fold(0, |sum, (at, _)| sum | 1 << at)
+        self.channels_where(|it| it.flags.has(it.setup(self.layout).interrupts))
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
