@@ -1,12 +1,11 @@
 //! Measures one scenario in every layout of its code.
 
-use rayon::prelude::*;
 use rtmark_model::{Basis, Failure, HeldBack, Placement, Samples, Scenario};
 use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
 use crate::held::held_back;
-use crate::images::{Program, Ready};
+use crate::images::Ready;
 use crate::measure::{Measured, Probed, measure, measure_emptied};
 
 /// The number of code layouts in which a scenario is measured on the simulator.
@@ -62,24 +61,19 @@ pub(crate) struct Measurement<'a> {
     pub budget: Cycles,
 }
 
-/// Measures a scenario in all of these images, which are layouts of the same code, in parallel.
-/// `advanced` is called now and then with the cycles that one of them has advanced since its last call.
-///
-/// # Errors
-/// Those of [`measure()`], for the first layout that fails.
-pub(crate) fn measure_all(
-    soc: &Soc,
-    images: &[&Ready],
-    measurement: Measurement<'_>,
-    advanced: impl Fn(Cycles) + Sync,
-) -> Result<Placed, Failure> {
-    let Measurement { scenario, looked, basis, budget } = measurement;
-    let watched = images.iter().filter_map(|image| match &image.program {
-        Program::Observed(probed) => Some((*image, probed)),
-        Program::Clocked(_) => None,
-    });
-    let watched: Vec<(&Ready, &Probed)> = watched.collect();
-    let measured = watched.par_iter().map(|(_, probed)| {
+impl Measurement<'_> {
+    /// Measures the scenario in one layout. `advanced` is called now and then with the cycles that it has advanced
+    /// since its last call.
+    ///
+    /// # Errors
+    /// Those of [`measure()`].
+    pub fn measure(
+        self,
+        soc: &Soc,
+        probed: &Probed,
+        advanced: impl Fn(Cycles),
+    ) -> Result<Measured, Failure> {
+        let Self { scenario, looked, basis, budget } = self;
         let mut before = Cycles::ZERO;
         let advanced = |now: Cycles| {
             advanced(now.saturating_sub(before));
@@ -91,32 +85,44 @@ pub(crate) fn measure_all(
             }
             None => measure(soc, probed, scenario, basis, budget, advanced),
         }
-    });
-    let measured: Vec<Result<Measured, Failure>> = measured.collect();
-    let mut brought: Vec<(&Probed, Measured)> = Vec::new();
-    let mut placements = Vec::new();
-    for ((image, probed), measured) in watched.into_iter().zip(measured) {
-        let measured = measured?;
-        if measured.declined.is_some() {
-            return Ok(Placed::unvaried(measured));
+    }
+
+    /// Puts the results of all layouts together, and measures the one in the middle with emptied caches.
+    ///
+    /// # Errors
+    /// That of the first layout that failed.
+    pub fn place(
+        self,
+        soc: &Soc,
+        images: &[(&Ready, &Probed)],
+        measured: Vec<Result<Measured, Failure>>,
+    ) -> Result<Placed, Failure> {
+        let Self { scenario, looked, basis, .. } = self;
+        let mut brought: Vec<(&Probed, Measured)> = Vec::new();
+        let mut placements = Vec::new();
+        for ((image, probed), measured) in images.iter().zip(measured) {
+            let measured = measured?;
+            if measured.declined.is_some() {
+                return Ok(Placed::unvaried(measured));
+            }
+            placements.push(Placement {
+                layout: image.firmware.layout,
+                elf_sha256: image.firmware.elf_sha256.clone(),
+                samples: measured.samples.0.clone(),
+            });
+            brought.push((probed, measured));
         }
-        placements.push(Placement {
-            layout: image.firmware.layout,
-            elf_sha256: image.firmware.elf_sha256.clone(),
-            samples: measured.samples.0.clone(),
-        });
-        brought.push((probed, measured));
+        let middle = Placement::middle(&placements).unwrap_or(0);
+        let (probed, measured) = brought.swap_remove(middle);
+        let emptied = match basis {
+            Basis::Cycles if looked.is_none() => measure_emptied(soc, probed, scenario, &measured),
+            _ => None,
+        };
+        if placements.len() == 1 {
+            placements.clear();
+        }
+        Ok(Placed { measured, emptied, middle, placements })
     }
-    let middle = Placement::middle(&placements).unwrap_or(0);
-    let (probed, measured) = brought.swap_remove(middle);
-    let emptied = match basis {
-        Basis::Cycles if looked.is_none() => measure_emptied(soc, probed, scenario, &measured),
-        _ => None,
-    };
-    if placements.len() == 1 {
-        placements.clear();
-    }
-    Ok(Placed { measured, emptied, middle, placements })
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 
 mod answers;
+mod schedule;
 mod staged;
 
 /// Carries out plans.
@@ -206,7 +207,8 @@ impl Suite {
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let built = move |at, built| sender.send((at, built)).is_ok();
-            scope.spawn(move || self.build_all(plan, placements, &|_| {}, &built));
+            let jobs = rayon::current_num_threads() / wanted.max(1);
+            scope.spawn(move || self.build_all(plan, placements, &|_| jobs, &built));
             for (at, built) in receiver {
                 images[at] = checked(&plan.units[at], built, observer);
             }
@@ -215,30 +217,29 @@ impl Suite {
     }
 
     /// Builds what the plan asks for, in parallel, in the plan's order. `begin` is called with each firmware's index in
-    /// the plan, and may wait; `report` is called with it, too, and returns whether to go on.
+    /// the plan, may wait, and returns how many processors the build may occupy; `report` is called with the index, too,
+    /// and returns whether to go on.
     fn build_all(
         &self,
         plan: &Plan,
         placements: Placements,
-        begin: &(impl Fn(usize) + Sync),
+        begin: &(impl Fn(usize) -> usize + Sync),
         report: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
     ) {
         let wanted: Vec<_> = firmwares(plan).collect();
         let threads = rayon::current_num_threads();
-        let mut builder = self.builder.clone();
-        // Each build gets a share of the processors that parallel builds leave free.
-        builder.jobs = builder.jobs.max(threads / wanted.len().max(1));
-        let (builder, wanted, next) = (&builder, &wanted, &AtomicUsize::new(0));
+        let (wanted, next) = (&wanted, &AtomicUsize::new(0));
         // Separate threads, so that those that run scenarios do not wait for compilers.
         std::thread::scope(|scope| {
             for _ in 0..threads.min(wanted.len()) {
                 let report = report.clone();
                 scope.spawn(move || {
                     while let Some(&(at, unit)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        begin(at);
+                        let mut builder = self.builder.clone();
+                        builder.jobs = builder.jobs.max(begin(at));
                         let target = unit.target();
                         let layouts = |image: &str| unit.layouts(image, placements);
-                        let built = build(unit, builder).and_then(|images| {
+                        let built = build(unit, &builder).and_then(|images| {
                             let (kernel, setting_changes) = (&unit.kernel, &unit.setting_changes);
                             let placed = builder.place(
                                 kernel,

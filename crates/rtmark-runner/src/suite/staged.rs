@@ -1,31 +1,31 @@
 //! Carries out a plan in stages, one for each platform. A kernel's scenarios run as soon as its firmware is built,
 //! while other firmware is building; what belongs to a later stage waits for processors that the earlier ones leave
-//! free, so that the first platform's answers are complete early.
+//! free.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use rtmark_board::Capture;
 use rtmark_firmware::FirmwareError;
-use rtmark_model::{Answer, Board};
+use rtmark_model::{Answer, Basis, Board, Failure};
 use rtmark_store::Fingerprint;
 use rtmark_units::Cycles;
 
+use super::schedule::Schedule;
 use super::{Built, Done, LineTables, Resolution, Suite, Task, checked, firmwares};
 use crate::boards::rehearse;
 use crate::emulate::{DEADLINE, emulate};
-use crate::images::{Images, Program};
+use crate::images::{Images, Program, Ready};
+use crate::measure::{Measured, Probed};
 use crate::observer::{Event, Origin, SuiteObserver};
-use crate::placed::{Measurement, Placed, measure_all};
+use crate::placed::{Measurement, Placed};
 use crate::plan::Plan;
 use crate::platform::Platform;
 
-/// The position of a run: the index of its unit in the plan, and its index in that unit.
+/// The position of a task: the index of its unit in the plan, and its index in that unit.
 type At = (usize, usize);
 
 /// Messages from builds and runs in progress.
@@ -36,16 +36,16 @@ enum Message {
     Advanced(Cycles),
     /// A board printed this.
     Captured(At, Capture),
-    /// A run is over.
-    Done(At, FinishedRun),
+    /// A task is over.
+    Done(At, FinishedTask),
 }
 
-/// The result of a finished run.
-struct FinishedRun {
+/// The result of a finished task.
+struct FinishedTask {
     done: Done,
     /// The unused part of its budget, in cycles.
     unused_budget: Cycles,
-    /// Its wall-clock time.
+    /// The wall-clock time of its runs in total.
     duration: Duration,
 }
 
@@ -56,66 +56,6 @@ struct Stage {
     answers: Vec<Answer>,
 }
 
-/// Counts runs, and holds builds back that would take processors from those of earlier stages.
-struct Gate {
-    /// Each stage's units, by their indices in the plan.
-    stages: Vec<Range<usize>>,
-    load: Mutex<Load>,
-    changed: Condvar,
-}
-
-/// What the gate goes by.
-struct Load {
-    /// Each stage's number of runs that have not ended.
-    running: Vec<usize>,
-    /// Nobody waits for firmware any more.
-    abandoned: bool,
-}
-
-impl Load {
-    /// Returns whether the runs before a stage leave no processor free.
-    fn is_full_before(&self, stage: usize) -> bool {
-        self.running[..stage].iter().sum::<usize>() > rayon::current_num_threads()
-    }
-}
-
-impl Gate {
-    fn new(stages: Vec<Range<usize>>) -> Self {
-        let load = Mutex::new(Load { running: vec![0; stages.len()], abandoned: false });
-        Self { stages, load, changed: Condvar::new() }
-    }
-
-    /// Returns the stage of a unit.
-    fn stage(&self, unit: usize) -> usize {
-        self.stages.iter().position(|units| units.contains(&unit)).unwrap_or(0)
-    }
-
-    fn load(&self) -> MutexGuard<'_, Load> {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Load)) {
-        change(&mut self.load());
-        self.changed.notify_all();
-    }
-
-    /// Waits until the runs of earlier stages leave processors free for building a unit's firmware.
-    fn pass(&self, unit: usize) {
-        let stage = self.stage(unit);
-        let waits = |load: &mut Load| load.is_full_before(stage) && !load.abandoned;
-        let _passed = self.changed.wait_while(self.load(), waits);
-    }
-}
-
-/// Opens a gate for good when it is dropped.
-struct OpensAtEnd<'a>(&'a Gate);
-
-impl Drop for OpensAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.change(|load| load.abandoned = true);
-    }
-}
-
 /// A plan in progress. Images and tasks are stored elsewhere, because threads borrow them.
 struct PlanExecution<'a, 'o, O> {
     suite: &'a Suite,
@@ -124,7 +64,7 @@ struct PlanExecution<'a, 'o, O> {
     tasks: &'a [OnceLock<Vec<Task<'a>>>],
     observer: &'o mut O,
     commit: Option<String>,
-    gate: &'a Gate,
+    schedule: &'a Schedule<Run<'a>>,
     stages: Vec<Stage>,
     /// The number of stages reported as finished.
     finished: usize,
@@ -147,9 +87,10 @@ impl Suite {
         let built = |needed| if needed { OnceLock::new() } else { OnceLock::from(Images::new()) };
         let images: Vec<_> = plan.units.iter().map(|unit| built(unit.needs_firmware())).collect();
         let tasks: Vec<_> = plan.units.iter().map(|_| OnceLock::new()).collect();
-        let gate = Gate::new(plan.platforms());
-        let stage =
-            |units: &Range<usize>| Stage { waiting: units.clone().collect(), answers: Vec::new() };
+        let processors = rayon::current_num_threads();
+        let builds = firmwares(plan).map(|(at, _)| at);
+        let schedule = Schedule::new(plan.platforms(), builds, processors);
+        let stage = |at| Stage { waiting: schedule.units(at).collect(), answers: Vec::new() };
         let mut execution = PlanExecution {
             suite: self,
             plan,
@@ -157,13 +98,13 @@ impl Suite {
             tasks: &tasks,
             observer,
             commit: self.builder.tree().commit(),
-            gate: &gate,
-            stages: gate.stages.iter().map(stage).collect(),
+            schedule: &schedule,
+            stages: (0..schedule.stages()).map(stage).collect(),
             finished: 0,
             lines: LineTables::new(),
             chips: BTreeMap::new(),
         };
-        execution.execute()?;
+        execution.execute(processors)?;
         let mut answers: Vec<_> =
             execution.stages.into_iter().flat_map(|stage| stage.answers).collect();
         answers.sort_by_cached_key(|answer| plan.position(answer.key()));
@@ -172,24 +113,31 @@ impl Suite {
 }
 
 impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
-    fn execute(&mut self) -> Result<(), O::Error> {
+    fn execute(&mut self, processors: usize) -> Result<(), O::Error> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let (suite, plan, gate) = (self.suite, self.plan, self.gate);
+        let (suite, plan, schedule) = (self.suite, self.plan, self.schedule);
         std::thread::scope(|scope| {
             // If this function returns early, the receiver is dropped, and builds and runs stop.
-            let (receiver, _opens) = (receiver, OpensAtEnd(gate));
+            let (receiver, _closes) = (receiver, schedule.close_at_end());
             let builds = sender.clone();
             let report_build = move |at, built| builds.send(Message::Built(at, built)).is_ok();
-            let begin = |at| gate.pass(at);
+            let begin = |at| schedule.await_build(at);
             scope.spawn(move || suite.build_all(plan, suite.placements, &begin, &report_build));
+            for _ in 0..processors {
+                scope.spawn(|| {
+                    while let Some(run) = schedule.next_run() {
+                        run.perform();
+                    }
+                });
+            }
             // Kept while there are units to begin.
             let mut sender = Some(sender);
             loop {
                 while let Some(unit) = self.next_unit() {
                     let tasks = self.begin(unit)?;
                     let tasks = self.tasks[unit].get_or_init(|| tasks);
-                    if let Some(sender) = sender.clone() {
-                        scope.spawn(move || run_all(unit, tasks, &sender));
+                    if let Some(sender) = &sender {
+                        self.run_all(unit, tasks, sender);
                     }
                 }
                 sender = sender.filter(|_| self.stages.iter().any(|it| !it.waiting.is_empty()));
@@ -200,14 +148,10 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
         })
     }
 
-    /// Takes the next unit whose firmware is built, if earlier stages leave processors free. A later stage must not
-    /// delay one in progress.
+    /// Takes the next unit whose firmware is built.
     fn next_unit(&mut self) -> Option<usize> {
-        let load = self.gate.load();
-        let free =
-            self.stages.iter_mut().enumerate().take_while(|(at, _)| !load.is_full_before(*at));
         let images = self.images;
-        free.into_iter().find_map(|(_, Stage { waiting, .. })| {
+        self.stages.iter_mut().find_map(|Stage { waiting, .. }| {
             let at = waiting.iter().position(|unit| images[*unit].get().is_some())?;
             Some(waiting.remove(at))
         })
@@ -217,7 +161,7 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
 impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
     /// Begins a unit: answers what needs no run, and returns the tasks to run.
     fn begin(&mut self, at: usize) -> Result<Vec<Task<'a>>, O::Error> {
-        let stage = self.gate.stage(at);
+        let stage = self.schedule.stage(at);
         let mut tasks: Vec<Task<'_>> = Vec::new();
         let Some(images) = self.images[at].get() else { return Ok(tasks) };
         let unit = &self.plan.units[at];
@@ -244,17 +188,25 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
             };
             self.keep(stage, answer, origin, question.as_ref(), None)?;
         }
-        // The longest task first, so that no processor is left with a long one at the end.
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
         let budget = tasks.iter().map(Task::whole_budget).sum();
         self.observer.event(Event::Running { unit: Some(unit), scenarios: tasks.len(), budget });
-        self.gate.change(|load| load.running[stage] += tasks.len());
         Ok(tasks)
+    }
+
+    /// Schedules the runs of a unit's tasks.
+    fn run_all(&self, unit: usize, tasks: &'a [Task<'a>], sender: &Sender<Message>) {
+        let runs = tasks.iter().enumerate().flat_map(|(index, task)| {
+            let progress = Arc::new(Progress::new((unit, index), task, sender.clone()));
+            let runs = 0..progress.layouts.len();
+            runs.map(move |layout| (task.budget, Run { progress: progress.clone(), layout }))
+        });
+        self.schedule.add(self.schedule.stage(unit), runs);
     }
 
     fn handle(&mut self, message: Message) -> Result<(), O::Error> {
         match message {
             Message::Built(at, built) => {
+                self.schedule.end_build(at);
                 let images = checked(&self.plan.units[at], built, self.observer);
                 // Each is built only once.
                 let _ = self.images[at].set(images);
@@ -268,14 +220,14 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
                     self.observer.event(Event::Captured { recorded: &recorded });
                 }
             }
-            Message::Done(at, FinishedRun { done, unused_budget, duration }) => {
+            Message::Done(at, FinishedTask { done, unused_budget, duration }) => {
                 let Some(task) = self.task(at) else { return Ok(()) };
                 let (commit, chip) = (self.commit.as_deref(), self.chips.remove(&at));
                 let answer = self.suite.answer(task, done, chip, commit, &mut self.lines);
                 let measured = matches!(answer, Answer::Measured(_));
                 let question = task.question.as_ref().filter(|_| measured);
-                let stage = self.gate.stage(at.0);
-                self.gate.change(|load| load.running[stage] -= 1);
+                let stage = self.schedule.stage(at.0);
+                self.schedule.end_runs(stage, task.images().len());
                 self.keep(stage, answer, Origin::Fresh, question, Some((unused_budget, duration)))?;
             }
         }
@@ -290,7 +242,7 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
     fn report_finished_stages(&mut self) {
         while let Some(Stage { waiting, answers }) = self.stages.get_mut(self.finished)
             && waiting.is_empty()
-            && self.gate.load().running[self.finished] == 0
+            && self.schedule.is_idle(self.finished)
         {
             answers.sort_by_cached_key(|answer| self.plan.position(answer.key()));
             self.observer.event(Event::Finished { answers });
@@ -316,49 +268,124 @@ impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
     }
 }
 
-fn run_all(unit: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
-    let tasks = tasks.iter().enumerate().par_bridge();
-    // An error means that nobody is listening any more: stop.
-    let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
-        let at = (unit, index);
-        let (began, elapsed) = (Instant::now(), AtomicU64::new(0));
-        let advanced = |since: Cycles| {
-            elapsed.fetch_add(since.0, Ordering::Relaxed);
-            let _ = sender.send(Message::Advanced(since));
-        };
+/// A task in progress.
+struct Progress<'a> {
+    at: At,
+    task: &'a Task<'a>,
+    /// Each of these runs by itself.
+    layouts: Vec<&'a Ready>,
+    results: Mutex<Results>,
+    sender: Sender<Message>,
+}
+
+/// What the runs of a task have yielded.
+struct Results {
+    /// By layout.
+    measured: Vec<Option<Result<Measured, Failure>>>,
+    elapsed: Cycles,
+    duration: Duration,
+}
+
+impl<'a> Progress<'a> {
+    fn new(at: At, task: &'a Task<'a>, sender: Sender<Message>) -> Self {
+        let layouts = task.images();
+        let measured = layouts.iter().map(|_| None).collect();
+        let results = Results { measured, elapsed: Cycles::ZERO, duration: Duration::ZERO };
+        Self { at, task, layouts, results: Mutex::new(results), sender }
+    }
+
+    /// Returns what a simulated scenario is measured by.
+    fn measurement(&self, basis: Basis) -> Measurement<'a> {
+        let Task { unit, scenario, budget, .. } = *self.task;
+        let looked = scenario.held_back.as_ref();
+        let looked = looked.map(|looked| (looked, unit.priority_of(looked.interrupt)));
+        Measurement { scenario, looked, basis, budget }
+    }
+
+    /// Sends a message. Where nobody is listening any more, the schedule is closed.
+    fn send(&self, message: Message) {
+        let _ = self.sender.send(message);
+    }
+
+    /// Measures one layout.
+    fn measure(&self, layout: usize, advanced: impl Fn(Cycles)) -> Result<Measured, Failure> {
+        let task = self.task;
         let report = |capture: Option<Capture>| {
             if let Some(capture) = capture {
-                let _ = sender.send(Message::Captured(at, capture));
+                self.send(Message::Captured(self.at, capture));
             }
         };
-        let done = match (&task.unit.platform, &task.image.program) {
-            (Platform::Sim(file, basis), Program::Observed(_)) => {
-                let (soc, scenario) = (&file.soc, task.scenario);
-                let layouts = task.images();
-                let looked = scenario.held_back.as_ref();
-                let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
-                let tasks = Measurement { scenario, looked, basis: *basis, budget: task.budget };
-                measure_all(soc, &layouts, tasks, advanced)
+        match (&task.unit.platform, &self.layouts[layout].program) {
+            (Platform::Sim(file, basis), Program::Observed(probed)) => {
+                self.measurement(*basis).measure(&file.soc, probed, advanced)
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::unvaried)
+                emulate(&file.machine, image, task.scenario, DEADLINE)
             }
             (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
                 let soc = &rehearsal.file.soc;
                 let (console, result) = rehearse(soc, image, task.scenario, task.budget);
                 report(console);
-                result.map(Placed::unvaried)
+                result
             }
             (Platform::Board(bench), Program::Clocked(image)) => {
                 let (console, result) = bench.run(image, task.scenario);
                 report(console);
-                result.map(Placed::unvaried)
+                result
             }
             _ => unreachable!("images are read for the platform that they run on"),
+        }
+    }
+
+    /// Puts the results of all layouts together.
+    fn place(&self, mut measured: Vec<Result<Measured, Failure>>) -> Done {
+        match &self.task.unit.platform {
+            Platform::Sim(file, basis) => {
+                let probed = self.layouts.iter().filter_map(|image| match &image.program {
+                    Program::Observed(probed) => Some((*image, probed)),
+                    Program::Clocked(_) => None,
+                });
+                let images: Vec<(&Ready, &Probed)> = probed.collect();
+                self.measurement(*basis).place(&file.soc, &images, measured)
+            }
+            _ => measured.swap_remove(0).map(Placed::unvaried),
+        }
+    }
+}
+
+/// A run that waits for a processor.
+struct Run<'a> {
+    progress: Arc<Progress<'a>>,
+    layout: usize,
+}
+
+impl Run<'_> {
+    /// Measures the layout. The last run of a task reports its result.
+    fn perform(self) {
+        let Self { progress, layout } = self;
+        let (began, elapsed) = (Instant::now(), Cell::new(Cycles::ZERO));
+        let advanced = |since: Cycles| {
+            elapsed.set(elapsed.get() + since);
+            progress.send(Message::Advanced(since));
         };
-        let elapsed = Cycles(elapsed.load(Ordering::Relaxed));
-        let unused_budget = task.whole_budget().saturating_sub(elapsed);
-        sender
-            .send(Message::Done(at, FinishedRun { done, unused_budget, duration: began.elapsed() }))
-    });
+        let measured = progress.measure(layout, advanced);
+        let mut results = progress.results.lock().unwrap_or_else(PoisonError::into_inner);
+        results.measured[layout] = Some(measured);
+        results.elapsed += elapsed.get();
+        results.duration += began.elapsed();
+        if results.measured.iter().any(Option::is_none) {
+            return;
+        }
+        let measured = results.measured.drain(..).flatten().collect();
+        let began = Instant::now();
+        let done = progress.place(measured);
+        progress.send(Message::Done(
+            progress.at,
+            FinishedTask {
+                done,
+                unused_budget: progress.task.whole_budget().saturating_sub(results.elapsed),
+                duration: results.duration + began.elapsed(),
+            },
+        ));
+    }
 }
