@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rtmark_firmware::probes::{self, index_of};
-use rtmark_firmware::{Builder, BuiltImage, FirmwareError, Layouts};
+use rtmark_firmware::{BuildSystem, Builder, BuiltImage, FirmwareError, Layouts};
 use rtmark_model::{Answer, Counted, Failure, FailureKind, Firmware, Key, Scenario, Series};
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Soc;
@@ -216,7 +216,7 @@ impl Suite {
         images
     }
 
-    /// Builds what the plan asks for, in parallel, in the plan's order. `begin` is called with each firmware's index in
+    /// Builds what the plan asks for, in parallel, one platform after the other. `begin` is called with each firmware's index in
     /// the plan, may wait, and returns how many processors the build may occupy; `report` is called with the index, too,
     /// and returns whether to go on.
     fn build_all(
@@ -226,7 +226,13 @@ impl Suite {
         begin: &(impl Fn(usize) -> usize + Sync),
         report: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
     ) {
-        let wanted: Vec<_> = firmwares(plan).collect();
+        let mut wanted: Vec<_> = firmwares(plan).collect();
+        let platforms = plan.platforms();
+        let platform = |unit: usize| platforms.iter().position(|units| units.contains(&unit));
+        // What Cargo builds takes longest.
+        wanted.sort_by_key(|(at, unit)| {
+            (platform(*at), unit.kernel.manifest.build != BuildSystem::Cargo)
+        });
         let threads = rayon::current_num_threads();
         let (wanted, next) = (&wanted, &AtomicUsize::new(0));
         // Separate threads, so that those that run scenarios do not wait for compilers.
