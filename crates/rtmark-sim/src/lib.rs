@@ -91,8 +91,8 @@ pub use soc::{
     ClockField, ClockNode, ClockOperand, ClockTree, Contents, Control, CoreKind, DmaRequest,
     EnableHow, Erase, Follow, FollowHow, Generation, InitWrite, Memory, MemoryKind, MemoryTiming,
     OutputLine, Peripheral, PeripheralClock, PeripheralKind, PeripheralOutput, PeripheralRegister,
-    Pins, Program, PullUp, Pulled, Revision, Routes, Scale, SlowRead, Soc, SocError, Tier,
-    TimeBase, TimeBaseEnable, TimingBasis,
+    Pins, Program, PullUp, Pulled, Revision, Routes, Scale, SlowRead, Soc, SocError, SpiInput,
+    Tier, TimeBase, TimeBaseEnable, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

@@ -8,6 +8,7 @@ use super::nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
 use super::registers::Registers;
 use super::rtc::{CalendarRtc, CounterRtc, RtcLayout};
 use super::sio::Sio;
+use super::spi::{Spi, SpiForm};
 use super::timer::{self, RpChip};
 use super::uart;
 use super::watchdog::{Iwdg, NrfWatchdog, RpWatchdog};
@@ -50,6 +51,7 @@ pub enum Device {
     RpWatchdog(RpWatchdog),
     Dma(Dma),
     DmaMux(DmaMux),
+    Spi(Spi),
 }
 
 macro_rules! each {
@@ -89,6 +91,7 @@ macro_rules! each {
             Device::RpWatchdog($it) => $what,
             Device::Dma($it) => $what,
             Device::DmaMux($it) => $what,
+            Device::Spi($it) => $what,
         }
     };
 }
@@ -152,6 +155,8 @@ impl Device {
             Kind::Rp2350Watchdog => Self::RpWatchdog(RpWatchdog::new(soc.clock, RpChip::Rp2350)),
             Kind::Stm32DmaChannels => Self::Dma(Dma::new(DmaLayout::Channels, peripheral, soc)),
             Kind::Stm32DmaStreams => Self::Dma(Dma::new(DmaLayout::Streams, peripheral, soc)),
+            Kind::Stm32SpiV1 => Self::Spi(Spi::new(SpiForm::Buffered, peripheral.input)),
+            Kind::Stm32SpiV2 => Self::Spi(Spi::new(SpiForm::Fifo, peripheral.input)),
             Kind::Stm32Dmamux => Self::DmaMux(DmaMux::default()),
             Kind::CadenceUart => Self::CadenceUart(uart::Cadence::new(peripheral.enabled)),
             Kind::CadenceTtc => Self::CadenceTtc(timer::CadenceTtc::new(ratio)),

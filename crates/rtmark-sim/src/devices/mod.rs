@@ -29,6 +29,7 @@ mod registers;
 mod resets;
 mod rtc;
 mod sio;
+mod spi;
 mod supplies;
 mod ticks;
 mod timer;

@@ -36,7 +36,7 @@ pub use memory::{Contents, Memory, MemoryKind};
 pub use memory_timing::{Burst, CACHE_LINE_BYTES, CacheSizes, MemoryTiming};
 pub use peripheral::{
     Act, ActHow, DmaRequest, Follow, FollowHow, OutputLine, Peripheral, PeripheralClock,
-    PeripheralRegister, Pins, PullUp, Pulled, Routes, Scale, SlowRead,
+    PeripheralRegister, Pins, PullUp, Pulled, Routes, Scale, SlowRead, SpiInput,
 };
 pub use peripheral_kind::{PeripheralKind, PeripheralOutput};
 pub use revision::{Generation, Revision};

@@ -52,6 +52,18 @@ pub struct SlowRead {
     pub cycles: u8,
 }
 
+/// What an SPI finds at its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpiInput {
+    /// Ones: nothing is connected, and a resistor pulls it up.
+    High,
+    /// Zeros.
+    Low,
+    /// What the SPI sends: a wire connects the two.
+    Output,
+}
+
 /// A peripheral of a soc.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -136,6 +148,9 @@ pub struct Peripheral {
     /// which some have none, with 0.
     #[serde(default)]
     pub fifo: Option<u8>,
+    /// What an SPI finds at its input: ones by default.
+    #[serde(default)]
+    pub input: Option<SpiInput>,
     /// Whether writes at 0x1000, 0x2000 and 0x3000 beyond a register flip, set and clear its bits (RP2040
     /// datasheet, 2.1.2).
     #[serde(default)]

@@ -107,6 +107,11 @@ pub enum PeripheralKind {
     Stm32DmaStreams,
     /// DMAMUX of STM32 (RM0440, "DMA request multiplexer (DMAMUX)"). No interrupts: nothing overruns.
     Stm32Dmamux,
+    /// SPI of STM32F1, F2, F4 and L1 (RM0090, chapter 28), as a master. `irq`: the SPI.
+    Stm32SpiV1,
+    /// SPI of the later families with a FIFO: C0, F0, F3, F7, G0, G4, L4 (RM0394, chapter 42), as a master. `irq`: the
+    /// SPI.
+    Stm32SpiV2,
     /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
     Rp2040IoBank,
     /// IO_BANK0 of RP2350 (datasheet, 9.11.1): interrupts of 48 pins. `irq`: core 0's.
@@ -138,9 +143,9 @@ pub enum PeripheralOutput {
     Alarm,
     /// The wake-up timer of a real-time clock.
     WakeUp,
-    /// A USART's DMA request for a byte that has arrived.
+    /// The DMA request of a USART or SPI for data that has arrived.
     Rx,
-    /// A USART's DMA request for a byte to send.
+    /// That for data to send.
     Tx,
     /// A timer's DMA request at its updates.
     Update,
@@ -235,6 +240,8 @@ impl PeripheralKind {
             | Self::Stm32UsartV1
             | Self::Stm32UsartV2
             | Self::Stm32Lpuart
+            | Self::Stm32SpiV1
+            | Self::Stm32SpiV2
             | Self::NrfUarte
             | Self::NrfUart
             | Self::SamUart
@@ -277,6 +284,8 @@ impl PeripheralKind {
             Self::Stm32UsartV1
                 | Self::Stm32UsartV2
                 | Self::Stm32Lpuart
+                | Self::Stm32SpiV1
+                | Self::Stm32SpiV2
                 | Self::Stm32Timer
                 | Self::Stm32Iwdg
                 | Self::Stm32RtcV1
@@ -350,12 +359,29 @@ impl PeripheralKind {
         }
     }
 
+    /// Returns whether a DMA controller can send and receive for it.
+    const fn has_serial_requests(self) -> bool {
+        matches!(
+            self,
+            Self::Stm32UsartV1
+                | Self::Stm32UsartV2
+                | Self::Stm32Lpuart
+                | Self::Stm32SpiV1
+                | Self::Stm32SpiV2
+        )
+    }
+
+    /// Returns whether it is an SPI.
+    pub const fn is_spi(self) -> bool {
+        matches!(self, Self::Stm32SpiV1 | Self::Stm32SpiV2)
+    }
+
     /// Returns the number of one of its DMA requests; `None` if it has none of that name.
     pub const fn request(self, output: PeripheralOutput) -> Option<u8> {
         use PeripheralOutput as Output;
         match (self, output) {
-            (Self::Stm32UsartV1 | Self::Stm32UsartV2 | Self::Stm32Lpuart, Output::Rx) => Some(0),
-            (Self::Stm32UsartV1 | Self::Stm32UsartV2 | Self::Stm32Lpuart, Output::Tx) => Some(1),
+            (serial, Output::Rx) if serial.has_serial_requests() => Some(0),
+            (serial, Output::Tx) if serial.has_serial_requests() => Some(1),
             (Self::Stm32Timer, Output::Update) => Some(0),
             (Self::Stm32Timer, Output::Compare1) => Some(1),
             (Self::Stm32Timer, Output::Compare2) => Some(2),

@@ -155,6 +155,7 @@ impl Device {
         match self {
             Self::Stm32Usart(usart) => usart.requests(now),
             Self::Stm32Timer(timer) => timer.requests(),
+            Self::Spi(spi) => spi.requests(),
             _ => 0,
         }
     }

@@ -31,6 +31,7 @@ mod pins;
 mod registers;
 mod resets;
 mod rp;
+mod spi;
 mod stm32;
 mod uart_clocks;
 mod uarts;

@@ -76,6 +76,8 @@ pub(super) fn check_options(
     } else if peripheral.fifo.is_some() && !matches!(kind, Pl011 | Stm32UsartV2 | Stm32Lpuart) {
         let message = "fifo is for kind = \"pl011\", \"stm32-usart-v2\" or \"stm32-lpuart\"";
         ("fifo", message.to_owned())
+    } else if peripheral.input.is_some() && !kind.is_spi() {
+        ("input", "input is for kind = \"stm32-spi-v1\" and \"stm32-spi-v2\"".to_owned())
     } else if *kind != Registers && peripheral.nonvolatile {
         ("nonvolatile", "nonvolatile is for kind = \"registers\"".to_owned())
     } else if *kind != Registers && peripheral.like.is_some() {
