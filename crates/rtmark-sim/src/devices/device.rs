@@ -1,6 +1,7 @@
 //! All kinds of devices, and which of them a peripheral of the soc file is.
 
 use super::ClockRatio;
+use super::crc::Crc;
 use super::dma::{Dma, DmaLayout, DmaMux};
 use super::exti::{Exti, ExtiLayout};
 use super::io_bank::{IoBank, IoBankLayout};
@@ -52,6 +53,7 @@ pub enum Device {
     Dma(Dma),
     DmaMux(DmaMux),
     Spi(Spi),
+    Crc(Crc),
 }
 
 macro_rules! each {
@@ -92,6 +94,7 @@ macro_rules! each {
             Device::Dma($it) => $what,
             Device::DmaMux($it) => $what,
             Device::Spi($it) => $what,
+            Device::Crc($it) => $what,
         }
     };
 }
@@ -157,6 +160,8 @@ impl Device {
             Kind::Stm32DmaStreams => Self::Dma(Dma::new(DmaLayout::Streams, peripheral, soc)),
             Kind::Stm32SpiV1 => Self::Spi(Spi::new(SpiForm::Buffered, peripheral.input)),
             Kind::Stm32SpiV2 => Self::Spi(Spi::new(SpiForm::Fifo, peripheral.input)),
+            Kind::Stm32CrcV1 => Self::Crc(Crc::new(false)),
+            Kind::Stm32CrcV2 => Self::Crc(Crc::new(true)),
             Kind::Stm32Dmamux => Self::DmaMux(DmaMux::default()),
             Kind::CadenceUart => Self::CadenceUart(uart::Cadence::new(peripheral.enabled)),
             Kind::CadenceTtc => Self::CadenceTtc(timer::CadenceTtc::new(ratio)),

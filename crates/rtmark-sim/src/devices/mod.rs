@@ -14,6 +14,7 @@ mod console;
 mod copy_on_write;
 mod core_clock;
 mod counter;
+mod crc;
 mod device;
 mod dma;
 mod effects;

@@ -1,6 +1,7 @@
 //! The SPI of STM32 as a master of whole frames, in two forms: that of F1, F2, F4 and L1 (RM0090, chapter 28), which
-//! holds a frame to send and one that has arrived, and that of C0, F0, F3, F7, G0, G4 and L4 (RM0394, chapter 42), with
-//! two FIFOs of 32 bits. Nothing is connected but, if the soc file says so, its output to its input.
+//! holds a frame to send and one that has arrived, and that of C0, F0, F3, F7, G0, G4 and L4 (RM0394, "Serial
+//! peripheral interface (SPI)"), with two FIFOs of 32 bits. Nothing is connected but, if the soc file says so, its
+//! output to its input.
 //!
 //! A frame leaves in the cycle in which it can, without the few cycles that the clock's synchronisation takes.
 

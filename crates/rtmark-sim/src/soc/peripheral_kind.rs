@@ -109,9 +109,14 @@ pub enum PeripheralKind {
     Stm32Dmamux,
     /// SPI of STM32F1, F2, F4 and L1 (RM0090, chapter 28), as a master. `irq`: the SPI.
     Stm32SpiV1,
-    /// SPI of the later families with a FIFO: C0, F0, F3, F7, G0, G4, L4 (RM0394, chapter 42), as a master. `irq`: the
-    /// SPI.
+    /// SPI of the later families with a FIFO: C0, F0, F3, F7, G0, G4, L4 (RM0394, "Serial peripheral interface (SPI)"),
+    /// as a master. `irq`: the SPI.
     Stm32SpiV2,
+    /// CRC calculation unit of STM32F1, F2, F4 and L1 (RM0090, chapter 4). No interrupts.
+    Stm32CrcV1,
+    /// CRC calculation unit of the later families (RM0394, "Cyclic redundancy check calculation unit (CRC)"). No
+    /// interrupts.
+    Stm32CrcV2,
     /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
     Rp2040IoBank,
     /// IO_BANK0 of RP2350 (datasheet, 9.11.1): interrupts of 48 pins. `irq`: core 0's.
@@ -228,6 +233,8 @@ impl PeripheralKind {
             | Self::NrfGpio
             | Self::NrfPpi
             | Self::Stm32Dmamux
+            | Self::Stm32CrcV1
+            | Self::Stm32CrcV2
             | Self::Stm32Iwdg
             | Self::Rp2040Watchdog
             | Self::Rp2350Watchdog
@@ -286,6 +293,8 @@ impl PeripheralKind {
                 | Self::Stm32Lpuart
                 | Self::Stm32SpiV1
                 | Self::Stm32SpiV2
+                | Self::Stm32CrcV1
+                | Self::Stm32CrcV2
                 | Self::Stm32Timer
                 | Self::Stm32Iwdg
                 | Self::Stm32RtcV1

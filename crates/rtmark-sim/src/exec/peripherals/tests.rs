@@ -20,6 +20,7 @@ macro_rules! machine {
 }
 
 mod chips;
+mod crc;
 mod dma;
 mod lm_timers;
 mod nrf;

@@ -137,7 +137,7 @@ fn nothing_moves_while_it_is_off_and_what_waits_is_dropped() {
     assert_eq!(chip.read(F4 + SR), TXE, "neither is sent");
 }
 
-/// RM0090, 28.3.5: as a receiver only, it clocks one frame after another; on one wire, it either sends or receives.
+/// RM0090, 28.3.4: as a receiver only, it clocks one frame after another; on one wire, it either sends or receives.
 #[test]
 fn one_direction_alone() {
     let mut chip = machine!("stm32f405");
