@@ -142,6 +142,11 @@ impl Spi {
         }
     }
 
+    /// Returns whether nothing is left of the frames that arrive, because the program has not read earlier ones.
+    const fn loses_all(&self) -> bool {
+        self.listens() && self.overrun
+    }
+
     /// Returns whether it only sends, on the one wire for both ways.
     const fn only_sends(&self) -> bool {
         self.control[0] & BOTH_WAYS != 0 && !self.listens()
@@ -338,13 +343,16 @@ impl DeviceModel for Spi {
         {
             self.shifting = None;
             self.receive(frame.data);
-            self.begin_frame(frame.ends, ratio);
+            let lost = if self.loses_all() { now - frame.ends } else { 0 };
+            let lost = lost - lost % self.frame(ratio);
+            self.begin_frame(frame.ends + lost, ratio);
         }
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
         const WAITS: u32 =
             DMA_RECEIVES | DMA_SENDS | ERROR_INTERRUPT | FILLED_INTERRUPT | EMPTY_INTERRUPT;
-        self.shifting.filter(|_| self.control[1] & WAITS != 0).map(|frame| frame.ends)
+        let waits = self.control[1] & WAITS != 0 && !self.loses_all();
+        self.shifting.filter(|_| waits).map(|frame| frame.ends)
     }
 }

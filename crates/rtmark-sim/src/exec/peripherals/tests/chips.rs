@@ -122,8 +122,11 @@ fn stm32h743s_plls_keep_their_input_while_they_run() {
 fn what_has_no_model_is_told_when_it_starts() {
     let starts = [
         (machine!("stm32c031"), vec![(0x4002_0008, 0x81)]),
-        (machine!("stm32f405"), vec![(0x4002_60B8, 1), (0x4002_6410, 1), (0x4000_2C00, 0xFF)]),
-        (machine!("stm32f411"), vec![(0x4002_6010, 1)]),
+        (
+            machine!("stm32f405"),
+            vec![(0x4002_60B8, 1 << 25 | 1), (0x4002_6410, 1), (0x4000_2C00, 0xFF)],
+        ),
+        (machine!("stm32f411"), vec![(0x4002_6010, 1 << 25 | 1)]),
         (machine!("stm32f446"), vec![(0x4002_6028, 1)]),
         (machine!("stm32g071"), vec![(0x4002_0080, 1)]),
         (machine!("stm32g431"), vec![(0x4002_046C, 1)]),

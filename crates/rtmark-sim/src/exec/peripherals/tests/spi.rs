@@ -147,6 +147,14 @@ fn one_direction_alone() {
     assert_eq!(chip.read(F4 + DR), 0xFF, "nothing is connected");
     chip.until(1000);
     assert_eq!(chip.read(F4 + SR) & (RXNE | OVR | BSY), RXNE | OVR | BSY);
+    // Frames keep ending at 64 N + 1.
+    chip.until((1 << 40) + 1);
+    chip.write(F4 + CR1, MASTER);
+    assert_eq!([chip.read(F4 + DR), chip.read(F4 + SR) & OVR], [0xFF, OVR]);
+    chip.until((1 << 40) + 63);
+    assert_eq!(chip.read(F4 + SR) & (RXNE | BSY), BSY);
+    chip.until((1 << 40) + 66);
+    assert_eq!(chip.read(F4 + SR) & (RXNE | BSY), RXNE);
     for (direction, received) in [(1 << 15, RXNE), (0b11 << 14, 0)] {
         let mut chip = f405();
         chip.write(F4 + CR1, MASTER | direction);
