@@ -56,6 +56,9 @@ pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 /// The longest log that is read, in bytes: a device or a pipe may have no end.
 pub const LONGEST_LOG: u64 = 256 << 20;
 
+/// The beginning of a log, in bytes, that shows what it is.
+const LONGEST_HEAD: u64 = 4096;
+
 /// The formats that can be read. Logs are recognised by their lines, so a format needs to be given only
 /// if two claim the same lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,14 +291,14 @@ pub fn read(
     options: &Options,
 ) -> Result<Reading, ImportError> {
     let mut log = Log::new();
-    let is_document = |reader: &mut dyn BufRead| -> io::Result<bool> {
-        let head = reader.fill_buf()?;
-        Ok(Document::is_recognised(head.get(..head.len().min(4096)).unwrap_or_default()))
-    };
+    // A pipe delivers as little at once as a program writes into it.
+    let mut head = Vec::new();
+    reader.by_ref().take(LONGEST_HEAD).read_to_end(&mut head)?;
     let document = match options.format {
         Some(format) => format == Format::Json,
-        None => is_document(&mut reader)?,
+        None => Document::is_recognised(&head),
     };
+    let reader = head.as_slice().chain(reader);
     let lines = if document {
         let mut bytes = Vec::new();
         reader.take(LONGEST_DOCUMENT + 1).read_to_end(&mut bytes)?;

@@ -99,18 +99,19 @@ impl<R: BufRead> Lines<R> {
     /// # Errors
     /// When the reader fails.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
-        if !self.begun {
-            self.begun = true;
-            let (encoding, mark) = encoding_of(self.reader.fill_buf()?);
-            self.line.encoding = encoding;
-            self.reader.consume(mark);
-        }
         loop {
             let bytes = match self.reader.fill_buf() {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
+            if !self.begun {
+                self.begun = true;
+                let (encoding, mark) = encoding_of(bytes);
+                self.line.encoding = encoding;
+                self.reader.consume(mark);
+                continue;
+            }
             if bytes.is_empty() {
                 self.line.half = None;
                 return Ok(self.line.any().then(|| Line { unended: true, ..self.finish() }));
@@ -345,6 +346,20 @@ mod tests {
         assert_eq!(texts(b"1\xa0\xb5s"), ["1 \u{b5}s"], "Latin-1");
         // Half a unit at the end is ignored.
         assert_eq!(texts(&[0xFF, 0xFE, b'a', 0, b'b']), ["a"]);
+    }
+
+    /// A serial line that is opened amid a transmission delivers some.
+    #[test]
+    fn a_few_zeros_are_noise() {
+        let text = "unpend  132 ready  257 switch  278 pend  321 tot  988 (avg  988)";
+        for (noise, shown) in [
+            (&b"a\0b\0c\0d\0e\0"[..], "abcde"),
+            (b"\0a\0b\0c\0d\0e ", "abcde "),
+            (b"\0\0\0\0\0\0", ""),
+        ] {
+            let bytes = [noise, text.as_bytes()].concat();
+            assert_eq!(texts(&bytes), [format!("{shown}{text}")]);
+        }
     }
 
     #[test]

@@ -5,5 +5,6 @@ mod forms;
 mod hostile;
 mod noise;
 mod own;
+mod pieces;
 mod reference;
 mod thread_metric;
