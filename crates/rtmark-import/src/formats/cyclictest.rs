@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_model::{Basis, Bin, Disturbance, FlagKind, Samples, Summarised};
+use rtmark_model::{Basis, Bin, Disturbance, FlagKind, Run, Samples, Summarised};
 
 use super::{LineMatch, Reader};
 use crate::Suite;
@@ -21,6 +21,8 @@ form! {
     VERBOSE = r"^(\d+):\s+(\d+):\s+(-?\d+)$";
     /// The first output of a run.
     START = r"^#?\s*/dev/cpu_dma_latency set to|^(?:.*[$#>]\s*)?(?:sudo\s+)?(?:\S*/)?cyclictest\s+-";
+    /// The prompt of NuttX, which has a port of the program.
+    NUTTX = r"^nsh> ";
     SIGN = r"^#?\s*(?:/dev/cpu_dma_latency set to|policy: (?:fifo|rr|other)|Max CPUs = )|\bcyclictest\b";
     LIKE = r"^#?\s*T:\s*\d+\s*\(|^# (?:Min|Avg|Max) Latencies|^# Histogram Overflows:|^# Total:";
 }
@@ -226,7 +228,8 @@ impl Cyclictest {
     fn start_run(&mut self, line: &Line, log: &mut Log) {
         if self.line == 0 {
             self.line = line.number;
-            log.of_kernel("linux");
+            let on_nuttx = self.command.as_deref().is_some_and(|command| NUTTX.fits(command));
+            log.of_kernel(if on_nuttx { "nuttx" } else { "linux" });
             self.section = log.reserve();
         }
     }
@@ -239,7 +242,8 @@ impl Cyclictest {
     /// Removes what is no thread: the column that is the sum over all of them.
     fn drop_sums(&mut self) {
         let threads = match self.threads_shown {
-            0 if self.shown.sums => self.columns.saturating_sub(1),
+            // There is no sum of a single thread.
+            0 if self.shown.sums => self.columns.saturating_sub(1).max(1),
             0 => return,
             threads => threads,
         };
@@ -336,14 +340,9 @@ impl Thread {
         }
         let scaled = |value: Option<f64>| value.map(|value| value * scale as f64);
         if !samples.is_empty() {
-            let mut all = Samples::new();
-            for run in samples.runs() {
-                // The number of bins is bounded, but the counts in them need not be.
-                for _ in 0..run.times.min(MAX_RUNS as u64) {
-                    all.push(run.value.saturating_mul(scale), Disturbance::NONE);
-                }
-            }
-            row.figures = Figures::Samples(all, scale);
+            let in_ns = |run: &Run| Run { value: run.value.saturating_mul(scale), ..*run };
+            let runs: Vec<_> = samples.runs().iter().map(in_ns).collect();
+            row.figures = Figures::Samples(Samples::try_from(runs).unwrap_or_default(), scale);
             return row;
         }
         let binned: u128 = summary.histogram.iter().map(|bin| u128::from(bin.times)).sum();
@@ -372,6 +371,38 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A system whose latency never changes has all its samples in one run.
+    #[test]
+    fn all_of_many_equal_samples_are_kept() {
+        let mut thread = Thread::default();
+        let count = MAX_RUNS as u64 + 1;
+        (0..count).for_each(|_| thread.samples.push(7, Disturbance::NONE));
+        let row = thread.row(Row::new(Suite::Cyclictest, "thread 0", 1, Basis::Ns), 1000, "us");
+        let Figures::Samples(samples, 1000) = &row.figures else { panic!("{row:?}") };
+        let runs: Vec<_> = samples.runs().iter().map(|run| (run.value, run.times)).collect();
+        assert_eq!((runs, row.flags.len()), (vec![(7000, count)], 0));
+    }
+
+    #[test]
+    fn bins_beyond_the_limit_are_left_out_and_flagged() {
+        let (mut reader, mut log) = (Cyclictest::default(), Log::new());
+        for (bins, text) in [
+            (MAX_BINS - 2, "# Histogram"),
+            (MAX_BINS - 2, "000003 000100\t000100"),
+            (MAX_BINS, "000004 000200\t000000"),
+        ] {
+            reader.bins = bins;
+            let line = Line { number: 1, raw: text.to_owned(), ..Line::default() };
+            assert_eq!(reader.line(&line, &mut log), LineMatch::Consumed, "{text}");
+            reader.bins = bins.max(reader.bins);
+        }
+        reader.end(&mut log);
+        let [cut, whole] = &log.rows[..] else { panic!("{log:?}") };
+        let bins = |row: &Row| row.summary().map(|summary| summary.histogram.len());
+        assert_eq!((bins(cut), bins(whole)), (Some(1), Some(1)));
+        assert_eq!((cut.flags.len(), whole.flags.len()), (1, 0), "{cut:?} {whole:?}");
+    }
 
     #[test]
     fn options_are_found_wherever_they_are() {

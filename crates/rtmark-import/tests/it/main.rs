@@ -1,6 +1,7 @@
 //! Well-formed logs, hostile logs, and logs of others.
 
 mod ambiguous;
+mod cyclictest;
 mod forms;
 mod hostile;
 mod noise;
