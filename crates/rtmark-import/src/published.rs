@@ -208,6 +208,9 @@ impl Figure {
 
 #[cfg(test)]
 mod tests {
+    use rtmark_model::Answer;
+    use rtmark_units::Hertz;
+
     use super::*;
 
     #[test]
@@ -230,6 +233,57 @@ mod tests {
             series.readings.summarised().is_some_and(|summary| summary.mean == Some(418_888.0))
         });
         assert!(absurd.all(|series| !series.flags.is_empty()));
+    }
+
+    /// The source gives 2.962 us, and the median of its figures in cycles.
+    #[test]
+    fn times_are_those_of_the_source_in_the_unit_of_an_answer() {
+        let report = |figures: &str| {
+            let text = format!(
+                "[[report]]\nsource = \"https://example.org/showdown\"\nkernel = \"freertos\"\n\
+                 version = \"2022-01\"\nboard = \"Nucleo-144\"\ncore = \"cortex-m4f\"\n\
+                 clock_hz = 180000000\nconditions = \"C\"\nkind = \"fpga\"\nfigures = [{{ {figures} }}]\n"
+            );
+            let mut found = read(&text, &Catalogue::default(), "0").expect("facts").times.answers;
+            let Some(Answer::Measured(series)) = found.pop() else { panic!("{found:?}") };
+            series
+        };
+        let series = report(
+            "row = \"interrupt time\", unit = \"us\", mean = 2.962, min = 2.5, max = 4, sigma = 0.125, \
+             p50 = 2.75, count = 8, note = \"as printed\"",
+        );
+        let summary = series.readings.summarised().expect("a summary");
+        let median = summary.percentiles.iter().map(|p| (p.per_cent, p.value)).collect::<Vec<_>>();
+        assert_eq!(
+            (summary.min, summary.mean, summary.max),
+            (Some(2_500.0), Some(2_962.0), Some(4_000.0))
+        );
+        assert_eq!(
+            (summary.sigma, median, summary.count),
+            (Some(125.0), vec![(50.0, 2_750.0)], Some(8))
+        );
+        let key = &series.key;
+        let names = (key.kernel.as_str(), key.version.as_str(), key.soc.as_str());
+        assert_eq!(names, ("freertos", "2022-01", "Nucleo-144"));
+        assert_eq!(
+            (series.clock, series.provenance.core.as_str()),
+            (Hertz(180_000_000), "cortex-m4f")
+        );
+        let facts: Vec<_> = series.facts.iter().map(|(name, text)| (&**name, &**text)).collect();
+        assert_eq!(
+            facts,
+            [("conditions", "C"), ("measured_on", "an FPGA"), ("note", "as printed")]
+        );
+        for (unit, mean, basis, expected) in [
+            ("cycles", 300, Basis::Cycles, 300.0),
+            ("ns", 300, Basis::Ns, 300.0),
+            ("per second", 500_000, Basis::Ns, 2_000.0),
+            ("per 30 s", 3_000_000, Basis::Ns, 10_000.0),
+        ] {
+            let series = report(&format!("row = \"r\", unit = \"{unit}\", mean = {mean}"));
+            let summary = series.readings.summarised().expect("a summary");
+            assert_eq!((series.basis, summary.mean), (basis, Some(expected)), "{unit}");
+        }
     }
 
     #[test]

@@ -341,6 +341,52 @@ mod tests {
         }
     }
 
+    /// A difference of 32-bit counters that is a little below zero; others are ordinary numbers of ten digits.
+    #[test]
+    fn only_numbers_just_below_a_power_of_two_look_negative() {
+        let flag = |text: &str| Number::read(text).and_then(|number| number.flag);
+        let wrapped = Some(FlagKind::Wrapped);
+        for (text, expected) in [
+            ("1234567890", None),
+            ("4278190079", None),
+            ("4278190080", wrapped),
+            ("4294967295", wrapped),
+            ("4294967295.5", wrapped),
+            ("4294967296", None),
+            ("42949672950", None),
+            ("4.29496729e+09", None),
+            ("4611686018427387904", None),
+            ("9223372036854779904", wrapped),
+            ("18446744073709551615", wrapped),
+        ] {
+            assert_eq!(flag(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn flags_say_what_is_impossible() {
+        for (text, why) in [
+            ("-3", "-3 is negative"),
+            ("4294967290", "4294967290 looks like a negative difference"),
+            ("18446744073692884950", "18446744073692884950 looks like a negative difference"),
+            ("1e30", "1e30 does not fit into 64 bits"),
+        ] {
+            let number = Number::read(text).unwrap_or_else(|| panic!("{text}"));
+            let row = Row::new(Suite::TiMcuPlusSdk, "x", 1, Basis::Ns).mean(&number);
+            assert_eq!(row.flags.iter().map(|flag| &*flag.why).collect::<Vec<_>>(), [why]);
+        }
+    }
+
+    #[test]
+    fn a_row_has_at_most_sixteen_flags_and_none_twice() {
+        let mut row = Row::new(Suite::TiMcuPlusSdk, "x", 1, Basis::Ns);
+        for number in (0..20).chain(0..20) {
+            row.flag(FlagKind::Failed, format!("error {number}"));
+        }
+        let why: Vec<_> = row.flags.iter().map(|flag| flag.why.clone()).collect();
+        assert_eq!(why, (0..16).map(|number| format!("error {number}")).collect::<Vec<_>>());
+    }
+
     /// As Python and C's `%g` print small and large numbers.
     #[test]
     fn numbers_with_exponents_are_read_exactly() {
@@ -358,6 +404,7 @@ mod tests {
         assert_eq!(read("18446744073709551616", 0).1, None);
         assert_eq!(read("9007199254740993.0", 0).1, Some((9_007_199_254_740_993, false)));
         assert_eq!(read("-1", 0).1, None);
+        assert_eq!(read(&format!("{}42", "0".repeat(40)), 0).1, Some((42, false)));
         assert_eq!(read("1e-999999999999", 9).1, Some((0, true)));
         assert_eq!(read("1e999999999999", 9), (None, None, Some(1_073_741_832)));
         assert_eq!(read(&format!("1.{}1", "0".repeat(99)), 0).1, Some((1, true)));

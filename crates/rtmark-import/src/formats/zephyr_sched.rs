@@ -107,3 +107,36 @@ impl Reader for ZephyrSched {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(unpend: u64, total: &str) -> Line {
+        let raw =
+            format!("unpend {unpend:4} ready  257 switch  278 pend  321 tot {total:>4} (avg  988)");
+        Line { number: 1, raw, ..Line::default() }
+    }
+
+    #[test]
+    fn rounds_beyond_the_limit_are_counted() {
+        let (mut reader, mut log) = (ZephyrSched::default(), Log::new());
+        assert_eq!(reader.line(&round(100, "956"), &mut log), LineMatch::Consumed);
+        let open = reader.open.as_mut().expect("begun");
+        let unpend = &mut open.steps[0].samples;
+        (1..MAX_ROUNDS as u64 - 1).for_each(|n| unpend.push(100 + n % 2, Disturbance::NONE));
+        // One fits, two do not.
+        for (unpend, total) in [(102, "958"), (103, "959"), (104, "960")] {
+            reader.line(&round(unpend, total), &mut log);
+        }
+        reader.end(&mut log);
+        let [unpend, .., total] = &log.rows[..] else { panic!("{log:?}") };
+        let flags: Vec<_> = unpend.flags.iter().map(|flag| (flag.kind, &*flag.why)).collect();
+        assert_eq!(flags, [(FlagKind::Incomplete, "2 rounds more than are kept")]);
+        let count = |row: &Row| match &row.figures {
+            Figures::Samples(samples, 1) => samples.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((count(unpend), count(total), total.flags.len()), (MAX_ROUNDS as u64, 4, 0));
+    }
+}

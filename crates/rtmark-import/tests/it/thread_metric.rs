@@ -1,12 +1,16 @@
 //! Logs of Thread-Metric that begin amid a test, or lack reports: a report is of one period, however much
 //! time has passed since the test began.
 
-use rtmark_import::{Options, import};
+use rtmark_import::{Imported, Options, import};
 use rtmark_model::{Catalogue, FlagKind, Series};
 
-fn series(log: &str) -> Box<Series> {
+fn answers(log: &str) -> Imported {
     let imported = import(log.as_bytes(), "x", &Catalogue::default(), &Options::default());
-    let mut answers = imported.expect("a log").answers;
+    imported.expect("a log")
+}
+
+fn series(log: &str) -> Box<Series> {
+    let mut answers = answers(log).answers;
     match answers.pop() {
         Some(rtmark_model::Answer::Measured(series)) if answers.is_empty() => series,
         other => panic!("{other:?} after {answers:?}"),
@@ -53,4 +57,35 @@ fn the_length_of_an_only_report_must_be_known() {
     let booted = format!("*** Booting Zephyr OS build v4.2.0 ***\n{}", log(&["90"]));
     assert_eq!(mean(&series(&booted)), Some(30_000.0), "from the beginning");
     assert_eq!(mean(&series(&log(&["5"]))), Some(5e9 / 3e6), "another length");
+}
+
+/// A test that counts to the same time again has begun again, as after a reset that nothing shows.
+#[test]
+fn a_time_that_does_not_increase_begins_another_test() {
+    for times in [&["30", "30"][..], &["30", "60", "30"], &["30", "60", "60"]] {
+        let found = answers(&log(times));
+        assert_eq!(found.answers.len(), 2, "{times:?}");
+    }
+}
+
+#[test]
+fn a_report_without_a_time_is_not_read() {
+    for time in ["0", "-30", "%lu"] {
+        let log = report(time, "3000000");
+        let found = answers(&log);
+        assert_eq!((found.answers.len(), found.unreadable), (0, 2), "{log}");
+        assert!(found.warnings[0].message.contains("its time is not a number"), "{found:?}");
+    }
+}
+
+/// A test that fails says so in every period, in other words if other threads are behind.
+#[test]
+fn errors_of_a_test_become_flags_of_its_row() {
+    let error = |number: u64| format!("ERROR: Invalid counter value(s). {number}\n");
+    let errors: String = (0..6).map(error).collect();
+    let found = series(&(report("30", "") + &errors + "Time Period Total:  3000000\n"));
+    let why: Vec<_> = found.flags.iter().map(|flag| (flag.kind, flag.why.clone())).collect();
+    let said = |number| format!("the suite says: {}", error(number).trim());
+    let expected: Vec<_> = (0..4).map(|number| (FlagKind::Failed, said(number))).collect();
+    assert_eq!((mean(&found), why), (Some(10_000.0), expected));
 }
