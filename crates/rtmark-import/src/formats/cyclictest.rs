@@ -385,6 +385,19 @@ mod tests {
     }
 
     #[test]
+    fn samples_beyond_the_limit_are_left_out_and_flagged() {
+        let mut reader = Cyclictest::default();
+        let mut samples = Samples::new();
+        (0..MAX_RUNS as u64 - 1).for_each(|n| samples.push(5 + n % 2, Disturbance::NONE));
+        reader.threads.insert(0, Thread { samples, ..Thread::default() });
+        for (number, incomplete) in [(1, false), (2, true)] {
+            assert!(reader.sample(Some(0), number, &(6 + number).to_string()));
+            let thread = &reader.threads[&0];
+            assert_eq!((thread.samples.len(), thread.incomplete), (MAX_RUNS as u64, incomplete));
+        }
+    }
+
+    #[test]
     fn bins_beyond_the_limit_are_left_out_and_flagged() {
         let (mut reader, mut log) = (Cyclictest::default(), Log::new());
         for (bins, text) in [

@@ -109,7 +109,9 @@ impl Reader for ThreadMetric {
             }
             return LineMatch::Consumed;
         }
-        if let Some(found) = ERROR.find(text) {
+        // Another program's errors, after a boot, say nothing about this test.
+        let is_current = test.section == log.current() && log.in_use();
+        if let Some(found) = ERROR.find(text).filter(|_| is_current) {
             if test.errors.len() < 4 {
                 test.errors.push(found.at(1).chars().take(160).collect());
             }

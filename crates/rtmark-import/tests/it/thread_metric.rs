@@ -89,3 +89,13 @@ fn errors_of_a_test_become_flags_of_its_row() {
     let expected: Vec<_> = (0..4).map(|number| (FlagKind::Failed, said(number))).collect();
     assert_eq!((mean(&found), why), (Some(10_000.0), expected));
 }
+
+#[test]
+fn errors_after_another_boot_are_not_the_tests() {
+    let error = "ERROR: Invalid counter value(s).\n";
+    let boot = "*** Booting Zephyr OS build v4.2.0 ***\n";
+    for (rest, flags) in [(error.to_owned(), 1), (format!("{boot}{error}"), 0)] {
+        let found = series(&(log(&["30"]) + &rest));
+        assert_eq!((mean(&found), found.flags.len()), (Some(10_000.0), flags), "{rest}");
+    }
+}
