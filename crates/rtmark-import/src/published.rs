@@ -170,7 +170,7 @@ impl Figure {
         let (basis, of): (Basis, fn(f64) -> f64) = match self.unit {
             Unit::Cycles => (Basis::Cycles, |value| value),
             Unit::Ns => (Basis::Ns, |value| value),
-            Unit::Us => (Basis::Ns, |value| value * 1e3),
+            Unit::Us => (Basis::Ns, |us| Number::of(us).shifted(3).value.unwrap_or(f64::NAN)),
             Unit::PerSecond => (Basis::Ns, |value| 1e9 / value),
             Unit::PerPeriod => (Basis::Ns, |value| 30e9 / value),
             Unit::Bytes => return Err(other("bytes")),
@@ -235,7 +235,7 @@ mod tests {
         assert!(absurd.all(|series| !series.flags.is_empty()));
     }
 
-    /// The source gives 2.962 us, and the median of its figures in cycles.
+    /// As the source prints them, no more and no less.
     #[test]
     fn times_are_those_of_the_source_in_the_unit_of_an_answer() {
         let report = |figures: &str| {
@@ -249,18 +249,18 @@ mod tests {
             series
         };
         let series = report(
-            "row = \"interrupt time\", unit = \"us\", mean = 2.962, min = 2.5, max = 4, sigma = 0.125, \
+            "row = \"interrupt time\", unit = \"us\", mean = 16.19, min = 2.5, max = 40, sigma = 0.2482, \
              p50 = 2.75, count = 8, note = \"as printed\"",
         );
         let summary = series.readings.summarised().expect("a summary");
         let median = summary.percentiles.iter().map(|p| (p.per_cent, p.value)).collect::<Vec<_>>();
         assert_eq!(
             (summary.min, summary.mean, summary.max),
-            (Some(2_500.0), Some(2_962.0), Some(4_000.0))
+            (Some(2_500.0), Some(16_190.0), Some(40_000.0))
         );
         assert_eq!(
             (summary.sigma, median, summary.count),
-            (Some(125.0), vec![(50.0, 2_750.0)], Some(8))
+            (Some(248.2), vec![(50.0, 2_750.0)], Some(8))
         );
         let key = &series.key;
         let names = (key.kernel.as_str(), key.version.as_str(), key.soc.as_str());
@@ -277,6 +277,7 @@ mod tests {
         for (unit, mean, basis, expected) in [
             ("cycles", 300, Basis::Cycles, 300.0),
             ("ns", 300, Basis::Ns, 300.0),
+            ("us", 300, Basis::Ns, 300_000.0),
             ("per second", 500_000, Basis::Ns, 2_000.0),
             ("per 30 s", 3_000_000, Basis::Ns, 10_000.0),
         ] {

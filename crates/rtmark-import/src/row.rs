@@ -182,24 +182,17 @@ impl Number {
         Some(Self { value, flag, text: shown, decimal: Some(decimal) })
     }
 
-    /// Wraps a computed number.
+    /// Wraps a number that another parser has read, or that was computed. As a decimal, it is the shortest one
+    /// that is nearest to it, which is what was read.
     pub fn of(value: f64) -> Self {
-        let text = String::new();
-        Self { value: value.is_finite().then_some(value), flag: None, text, decimal: None }
-    }
-
-    /// Converts the number to another unit by a factor.
-    pub fn scaled(mut self, factor: f64) -> Self {
-        self.value = self.value.map(|value| value * factor).filter(|value| value.is_finite());
-        self.decimal = None;
-        self
+        let (text, decimal) = (String::new(), Decimal::read(&value.to_string()));
+        Self { value: value.is_finite().then_some(value), flag: None, text, decimal }
     }
 
     /// Converts the number to a unit that is smaller by a power of ten, exactly.
     pub fn shifted(self, power: i32) -> Self {
-        let Some(decimal) = self.decimal.map(|decimal| decimal.shifted(power)) else {
-            return self.scaled(10_f64.powi(power));
-        };
+        // What is no decimal has no value either.
+        let Some(decimal) = self.decimal.map(|decimal| decimal.shifted(power)) else { return self };
         // Digits that a decimal does not keep are beyond the precision of a value.
         let value = decimal.value().filter(|value| value.is_finite());
         Self { value: self.value.and(value), decimal: Some(decimal), ..self }
@@ -374,6 +367,19 @@ mod tests {
             let number = Number::read(text).unwrap_or_else(|| panic!("{text}"));
             let row = Row::new(Suite::TiMcuPlusSdk, "x", 1, Basis::Ns).mean(&number);
             assert_eq!(row.flags.iter().map(|flag| &*flag.why).collect::<Vec<_>>(), [why]);
+        }
+    }
+
+    /// Not always what a product of floating-point numbers is: that of 16.19 and 1000 is 16190.000000000002.
+    #[test]
+    fn microseconds_become_nanoseconds_exactly() {
+        for (us, ns) in [(16.19, 16_190.0), (0.2482, 248.2), (1.001, 1_001.0), (-4.35, -4_350.0)] {
+            assert_eq!(Number::of(us).shifted(3).value, Some(ns), "{us}");
+            let read = Number::read(&us.to_string()).map(|number| number.shifted(3).value);
+            assert_eq!(read, Some(Some(ns)), "{us}");
+        }
+        for us in [f64::NAN, f64::INFINITY, 1e306] {
+            assert_eq!(Number::of(us).shifted(3).value, None, "{us}");
         }
     }
 

@@ -114,14 +114,14 @@ impl Reader for EspIdf {
             return LineMatch::Consumed;
         }
         if let Some(found) = PERFORMANCE.find(text) {
-            let (basis, scale) = match found.at(3) {
-                "cycles" => (Basis::Cycles, 1.0),
-                unit => (Basis::Ns, nanoseconds_of(unit) as f64),
+            let (basis, power) = match found.at(3) {
+                "cycles" => (Basis::Cycles, 0),
+                unit => (Basis::Ns, nanoseconds_of(unit).ilog10().cast_signed()),
             };
             let Some(number) = found.number(2) else { return LineMatch::NotMine };
             let row = Row::new(Suite::EspIdf, found.at(1), line.number, basis);
             log.of_kernel(KERNEL);
-            log.row(row.mean(&number.scaled(scale)));
+            log.row(row.mean(&number.shifted(power)));
             return LineMatch::Consumed;
         }
         if LIKE.fits(text) {

@@ -81,7 +81,7 @@ impl Reader for Riot {
             let calls = total.value.zip(each.value).map(|(total, each)| (total / each).round());
             let row =
                 Row::new(Suite::Riot, format!("runtime: {}", found.at(1)), line.number, Basis::Ns);
-            let mut row = row.mean(&each.scaled(1e3));
+            let mut row = row.mean(&each.shifted(3));
             if let Some(summary) = row.summary_mut() {
                 summary.count = calls.filter(|calls| (1.0..1e15).contains(calls)).map(|n| n as u64);
             }

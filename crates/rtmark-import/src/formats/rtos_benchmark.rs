@@ -30,7 +30,8 @@ form! {
 /// The reader.
 #[derive(Debug, Default)]
 pub struct RtosBenchmark {
-    group: Option<(String, Basis, f64)>,
+    /// Its name, the basis of its rows, and the unit of their figures as a power of ten in that basis.
+    group: Option<(String, Basis, i32)>,
     section: usize,
     /// Information before the first group, which can only concern the configuration.
     before: Before,
@@ -58,12 +59,12 @@ impl Reader for RtosBenchmark {
             if !continues_run {
                 self.begin(log);
             }
-            let (basis, scale) = match found.at(2).to_lowercase().as_str() {
-                "cycles" => (Basis::Cycles, 1.0),
-                "microseconds" => (Basis::Ns, 1e3),
-                _ => (Basis::Ns, 1.0),
+            let (basis, power) = match found.at(2).to_lowercase().as_str() {
+                "cycles" => (Basis::Cycles, 0),
+                "microseconds" => (Basis::Ns, 3),
+                _ => (Basis::Ns, 0),
             };
-            self.group = Some((found.at(1).trim().to_owned(), basis, scale));
+            self.group = Some((found.at(1).trim().to_owned(), basis, power));
             return LineMatch::Consumed;
         }
         if END.fits(text) {
@@ -76,7 +77,7 @@ impl Reader for RtosBenchmark {
             self.group = None;
             return LineMatch::Consumed;
         }
-        let Some((group, basis, scale)) = &self.group else {
+        let Some((group, basis, power)) = &self.group else {
             self.remember(text);
             return LineMatch::NotMine;
         };
@@ -96,7 +97,7 @@ impl Reader for RtosBenchmark {
                 return LineMatch::Consumed;
             }
             if let [Some(mean), Some(min), Some(max)] = numbers {
-                let scaled = |number: Number| number.scaled(*scale);
+                let scaled = |number: Number| number.shifted(*power);
                 row.set(|summary, value| summary.mean = value, &scaled(mean));
                 row.set(|summary, value| summary.min = value, &scaled(min));
                 row.set(|summary, value| summary.max = value, &scaled(max));

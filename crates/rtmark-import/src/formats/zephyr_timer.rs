@@ -68,11 +68,11 @@ impl Record {
     fn row(self, line: u64) -> Row {
         let name = [self.testcase.as_str(), self.mechanism.as_str()].join(".");
         let in_cycles = self.mean_cycles.is_some();
-        let (basis, scale) = if in_cycles { (Basis::Cycles, 1.0) } else { (Basis::Ns, 1e3) };
+        let (basis, power) = if in_cycles { (Basis::Cycles, 0) } else { (Basis::Ns, 3) };
         let mut row = Row::new(Suite::ZephyrTimerBehavior, name.trim_end_matches('.'), line, basis);
         let figure = |cycles: Option<f64>, us: Option<f64>| {
             let chosen = if in_cycles { cycles } else { us };
-            chosen.map_or(Number::of(f64::NAN), Number::of).scaled(scale).value
+            chosen.map_or(Number::of(f64::NAN), Number::of).shifted(power).value
         };
         if let Some(summary) = row.summary_mut() {
             summary.count = self.stats_count;

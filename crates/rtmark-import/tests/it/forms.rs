@@ -209,3 +209,19 @@ fn samples_that_are_rounded_cause_a_warning() {
         assert_eq!(facts.collect::<Vec<_>>(), [rounded, None]);
     }
 }
+
+#[test]
+fn times_in_microseconds_are_converted_exactly() {
+    for log in [
+        "               nop loop:  1001000us  ---   1.001us per call  ---     999000 calls per sec\n",
+        "[Performance][queue_send]: 1.001us\n",
+        "** Thread stats [avg, min, max] in microseconds **\n Yield : 1.001, 1, 2\n",
+        "scenario,unit,mean\na.b,us,1.001\n",
+    ] {
+        let imported = import(log.as_bytes(), "x", &Catalogue::default(), &Options::default());
+        let answers = imported.expect("a log").answers;
+        let [Answer::Measured(series)] = &answers[..] else { panic!("{log}: {answers:?}") };
+        let mean = series.readings.summarised().and_then(|summary| summary.mean);
+        assert_eq!((series.basis, mean), (rtmark_model::Basis::Ns, Some(1001.0)), "{log}");
+    }
+}
