@@ -132,8 +132,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Detects the encoding by a byte order mark or by the zeros of UTF-16; returns it with the mark's
-/// length.
+/// Detects UTF-16 by a byte order mark or by its zeros; returns the encoding with the mark's length. That of
+/// UTF-8 is removed with other invisible characters.
 fn encoding_of(head: &[u8]) -> (Encoding, usize) {
     let zeros_at = |odd: usize| {
         let half: Vec<_> = head.iter().take(64).skip(odd).step_by(2).collect();
@@ -143,7 +143,6 @@ fn encoding_of(head: &[u8]) -> (Encoding, usize) {
     match head {
         [0xFF, 0xFE, ..] => (Encoding::Utf16Little, 2),
         [0xFE, 0xFF, ..] => (Encoding::Utf16Big, 2),
-        [0xEF, 0xBB, 0xBF, ..] => (Encoding::Bytes, 3),
         _ if zeros_at(1) && !zeros_at(0) => (Encoding::Utf16Little, 0),
         _ if zeros_at(0) && !zeros_at(1) => (Encoding::Utf16Big, 0),
         _ => (Encoding::Bytes, 0),

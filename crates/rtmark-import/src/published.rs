@@ -269,6 +269,7 @@ mod tests {
             (series.clock, series.provenance.core.as_str()),
             (Hertz(180_000_000), "cortex-m4f")
         );
+        assert_eq!(series.provenance.rtmark, "0");
         let facts: Vec<_> = series.facts.iter().map(|(name, text)| (&**name, &**text)).collect();
         assert_eq!(
             facts,

@@ -210,11 +210,16 @@ impl Reader for Cyclictest {
             return;
         }
         self.drop_sums();
-        let Self { shown, section, line: first, ref command, .. } = *self;
+        let Self { shown, section, line: first, in_histogram, ref command, .. } = *self;
         let (scale, unit) = if shown.nanoseconds { (1, "ns") } else { (1000, "us") };
         for (index, thread) in std::mem::take(&mut self.threads) {
             let row = Row::new(Suite::Cyclictest, format!("thread {index}"), first, Basis::Ns);
+            let ends_in_bins = in_histogram && thread.total.is_none();
             let mut row = thread.row(row, scale, unit);
+            if ends_in_bins {
+                let why = "the log ends in the histogram: the longest latencies may be missing";
+                row.flag(FlagKind::Incomplete, why);
+            }
             row.facts.extend(command.clone().map(|command| ("command".to_owned(), command)));
             log.row_of(section, row);
         }
@@ -410,6 +415,7 @@ mod tests {
             assert_eq!(reader.line(&line, &mut log), LineMatch::Consumed, "{text}");
             reader.bins = bins.max(reader.bins);
         }
+        reader.in_histogram = false;
         reader.end(&mut log);
         let [cut, whole] = &log.rows[..] else { panic!("{log:?}") };
         let bins = |row: &Row| row.summary().map(|summary| summary.histogram.len());

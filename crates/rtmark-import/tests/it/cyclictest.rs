@@ -64,6 +64,24 @@ fn a_total_that_is_not_that_of_the_bins_is_a_contradiction() {
     }
 }
 
+/// Its last bins are the ones that matter. The status lines before it may be complete.
+#[test]
+fn a_histogram_that_ends_amid_its_bins_is_incomplete() {
+    let status = "T: 0 ( 1001) P:80 I:1000 C:   1000 Min:      3 Act:    4 Avg:    4 Max:      41\n\
+                  T: 1 ( 1002) P:80 I:1500 C:   1000 Min:      3 Act:    4 Avg:    4 Max:      41\n";
+    let totals = "# Total: 000001000 000001000\n";
+    for (log, flags) in [
+        (status.to_owned(), vec![]),
+        (format!("{status}{}", histogram(totals)), vec![]),
+        (format!("{status}{}", histogram("")), vec![FlagKind::Incomplete]),
+        (histogram(""), vec![FlagKind::Incomplete]),
+    ] {
+        let imported = read(&log);
+        let found: Vec<_> = series(&imported).into_iter().map(kinds).collect();
+        assert_eq!(found, [flags.clone(), flags], "{log}");
+    }
+}
+
 /// `-H` adds a column if there are several threads. The first log ends in its bins.
 #[test]
 fn the_only_thread_is_no_sum() {
