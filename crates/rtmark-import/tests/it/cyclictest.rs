@@ -24,12 +24,13 @@ fn histogram(totals: &str) -> String {
 }
 
 /// A thread that wakes before its time has a negative latency: the clock was set, or is not the same on all cores.
+/// One that wakes in time has none.
 #[test]
 fn negative_latencies_are_flagged_wherever_they_are_printed() {
     let status = "T: 0 ( 1001) P:80 I:1000 C:   1000 Min:     -3 Act:    4 Avg:    5 Max:      41\n\
-                  T: 1 ( 1002) P:80 I:1500 C:    667 Min:      3 Act:    4 Avg:    5 Max:      41\n";
+                  T: 1 ( 1002) P:80 I:1500 C:    667 Min:      0 Act:    4 Avg:    5 Max:      41\n";
     let totals = histogram(
-        "# Min Latencies: -0003 00003\n# Avg Latencies: 00004 00004\n# Max Latencies: 00005 00005\n",
+        "# Min Latencies: -0003 00000\n# Avg Latencies: 00004 00004\n# Max Latencies: 00005 00005\n",
     );
     let verbose =
         "       0:       0:      -7\n       0:       1:       5\n       1:       0:       5\n";
@@ -79,6 +80,30 @@ fn a_histogram_that_ends_amid_its_bins_is_incomplete() {
         let imported = read(&log);
         let found: Vec<_> = series(&imported).into_iter().map(kinds).collect();
         assert_eq!(found, [flags.clone(), flags], "{log}");
+    }
+}
+
+/// Within a run the count and the maximum only grow, the minimum only shrinks, and the options stay.
+#[test]
+fn a_status_line_that_cannot_follow_another_begins_another_run() {
+    let status = |priority: u64, interval: u64, [count, min, max]: [u64; 3]| {
+        format!(
+            "T: 0 ( 1001) P:{priority} I:{interval} C:{count:7} Min:{min:7} Act:    4 Avg:    4 Max:{max:8}\n"
+        )
+    };
+    let first = status(80, 1000, [1000, 3, 41]);
+    for (next, runs) in [
+        (status(80, 1000, [1000, 3, 41]), 1),
+        (status(80, 1000, [2000, 2, 50]), 1),
+        (status(80, 1000, [999, 3, 41]), 2),
+        (status(80, 1000, [999, 2, 50]), 2),
+        (status(80, 1000, [2000, 4, 41]), 2),
+        (status(80, 1000, [2000, 4, 50]), 2),
+        (status(80, 1000, [2000, 3, 40]), 2),
+        (status(81, 1000, [2000, 2, 50]), 2),
+        (status(80, 1500, [2000, 2, 50]), 2),
+    ] {
+        assert_eq!(read(&format!("{first}{next}")).answers.len(), runs, "{next}");
     }
 }
 
