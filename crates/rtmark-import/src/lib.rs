@@ -296,7 +296,12 @@ pub fn read(
     reader.by_ref().take(LONGEST_HEAD).read_to_end(&mut head)?;
     let document = match options.format {
         Some(format) => format == Format::Json,
-        None => Document::is_recognised(&head),
+        None if !Document::may_begin_with(&head) => false,
+        None => {
+            // Programs that sort keys print the one that names the format last.
+            reader.by_ref().take(LONGEST_DOCUMENT).read_to_end(&mut head)?;
+            Document::is_recognised(&head)
+        }
     };
     let reader = head.as_slice().chain(reader);
     let lines = if document {

@@ -125,3 +125,19 @@ fn the_resolution_of_a_clock_is_at_most_the_last_place_of_its_figures() {
     let coarse = read("scenario,unit,value\na.b,us,1\na.b,us,1\n");
     assert_eq!(all(&coarse)[0].flags[0].kind, FlagKind::CoarseClock);
 }
+
+/// `jq -S` and many libraries print keys in this order.
+#[test]
+fn a_document_with_sorted_keys_is_recognised_however_long_it_is() {
+    let row = r#"{"mean":5,"scenario":"a.b","unit":"ns"}"#;
+    for count in [1, 1000] {
+        let rows = vec![row; count].join(",\n");
+        let json =
+            format!("\u{feff}\n{{\"defaults\":{{}},\"rows\":[{rows}],\"rtmark_import\":1}}\n");
+        let found = read(&json);
+        assert_eq!((found.answers.len(), found.warnings.len()), (count, 0));
+    }
+    // Logs of others may begin in the same way.
+    let riot = "{ \"result\" : 309811, \"ticks\" : 580 }\n".repeat(1000);
+    assert_eq!(read(&riot).answers.len(), 1000);
+}

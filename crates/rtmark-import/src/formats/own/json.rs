@@ -25,11 +25,15 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Tells whether the beginning of a file looks like this format.
-    pub fn is_recognised(head: &[u8]) -> bool {
+    /// Tells whether the beginning of a file may be that of this format.
+    pub fn may_begin_with(head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
-            && text.contains("\"rtmark_import\"")
+    }
+
+    /// Tells whether a file that may be of this format looks like it.
+    pub fn is_recognised(bytes: &[u8]) -> bool {
+        String::from_utf8_lossy(bytes).contains("\"rtmark_import\"")
     }
 
     /// Parses the frame; rows are parsed separately, so that a bad one does not affect the others.
