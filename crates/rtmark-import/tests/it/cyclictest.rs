@@ -83,6 +83,35 @@ fn a_histogram_that_ends_amid_its_bins_is_incomplete() {
     }
 }
 
+/// Other programs print lines that begin with a number, too.
+#[test]
+fn a_histogram_is_over_behind_its_totals() {
+    let totals = "# Total: 000001000 000001000\n# Min Latencies: 00003 00003\n";
+    let rest = "000006 000001\t000001\n12 tests passed\n";
+    for (log, unreadable) in
+        [(histogram(&format!("{totals}{rest}")), 0), (histogram("000006 x\n") + totals, 1)]
+    {
+        let imported = read(&log);
+        assert_eq!((imported.answers.len(), imported.unreadable), (2, unreadable), "{log}");
+        for series in series(&imported) {
+            assert_eq!(kinds(series), [], "{log}");
+            let summary = series.readings.summarised().expect("a summary");
+            assert_eq!((summary.histogram.len(), summary.count), (3, Some(1000)), "{log}");
+        }
+    }
+}
+
+/// Parts of two logs, or a line that was printed twice.
+#[test]
+fn bins_that_do_not_ascend_are_left_out_and_flagged() {
+    for again in ["000005", "000004"] {
+        let log = histogram(&format!("{again} 000007\t000000\n# Min Latencies: 00003 00003\n"));
+        let imported = read(&log);
+        let found: Vec<_> = series(&imported).into_iter().map(kinds).collect();
+        assert_eq!(found, [vec![FlagKind::Incomplete], vec![]], "{log}");
+    }
+}
+
 /// Within a run the count and the maximum only grow, the minimum only shrinks, and the options stay.
 #[test]
 fn a_status_line_that_cannot_follow_another_begins_another_run() {
