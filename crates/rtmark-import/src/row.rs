@@ -411,6 +411,7 @@ mod tests {
         assert_eq!(read("9007199254740993.0", 0).1, Some((9_007_199_254_740_993, false)));
         assert_eq!(read("-1", 0).1, None);
         assert_eq!(read(&format!("{}42", "0".repeat(40)), 0).1, Some((42, false)));
+        assert_eq!(read(&format!("42.{}", "0".repeat(40)), 0).1, Some((42, false)));
         assert_eq!(read("1e-999999999999", 9).1, Some((0, true)));
         assert_eq!(read("1e999999999999", 9), (None, None, Some(1_073_741_832)));
         assert_eq!(read(&format!("1.{}1", "0".repeat(99)), 0).1, Some((1, true)));
