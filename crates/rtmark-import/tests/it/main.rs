@@ -8,4 +8,5 @@ mod noise;
 mod own;
 mod pieces;
 mod reference;
+mod sched;
 mod thread_metric;
