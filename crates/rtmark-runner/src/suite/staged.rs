@@ -125,6 +125,8 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
             scope.spawn(move || suite.build_all(plan, suite.placements, &begin, &report_build));
             for _ in 0..processors {
                 scope.spawn(|| {
+                    // If a run panics, none begins any more, and the panic is passed on.
+                    let _closes = schedule.close_at_end();
                     while let Some(run) = schedule.next_run() {
                         run.perform();
                     }

@@ -48,29 +48,37 @@ fn results_are_those_of_the_catalogue() {
     }
 }
 
-/// A word is taken as its four bytes from the highest on, and as words with all bits reversed as from the lowest on.
+/// A word or halfword is taken from its highest byte on; with all its bits reversed, from the lowest one on.
 #[test]
 fn wider_writes_are_several_bytes() {
-    for (control, first) in
-        [(0, u32::from_be_bytes(*b"1234")), (3 << 5 | 1 << 7, u32::from_le_bytes(*b"1234"))]
-    {
+    const BYTES: &[u8; 4] = b"1234";
+    const REVERSED_BYTES: u32 = 1 << 5;
+    const REVERSED_HALVES: u32 = 2 << 5;
+    const REVERSED_WORDS: u32 = 3 << 5;
+    let (one, two) = ([b'1', b'2'], [b'3', b'4']);
+    for (bytes, halves, words, half, word) in [
+        (0, 0, 0, u16::from_be_bytes as fn([u8; 2]) -> u16, u32::from_be_bytes(*BYTES)),
+        (
+            REVERSED_BYTES,
+            REVERSED_HALVES,
+            REVERSED_WORDS,
+            u16::from_le_bytes as fn([u8; 2]) -> u16,
+            u32::from_le_bytes(*BYTES),
+        ),
+    ] {
         let mut chip = machine!("stm32g431");
-        chip.write(CR, control | 1);
-        chip.write(DR, first);
-        let reflected = control & !(3 << 5) | if control == 0 { 0 } else { 1 << 5 };
-        let words = chip.read(DR);
-        chip.write(CR, reflected | 1);
-        for byte in b"1234" {
+        chip.write(CR, bytes | 1);
+        for byte in BYTES {
             chip.write_as(DR, u32::from(*byte), 0xFF);
         }
-        assert_eq!(words, chip.read(DR), "{control:#x}");
-        chip.write(CR, control & !(3 << 5) | if control == 0 { 0 } else { 2 << 5 } | 1);
-        for half in [*b"12", *b"34"] {
-            let half =
-                if control == 0 { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) };
-            chip.write_as(DR, half.into(), 0xFFFF);
-        }
-        assert_eq!(words, chip.read(DR), "{control:#x}, halfwords");
+        let result = chip.read(DR);
+        chip.write(CR, halves | 1);
+        chip.write_as(DR, half(one).into(), 0xFFFF);
+        chip.write_as(DR, half(two).into(), 0xFFFF);
+        assert_eq!(chip.read(DR), result, "halfwords");
+        chip.write(CR, words | 1);
+        chip.write(DR, word);
+        assert_eq!(chip.read(DR), result, "words");
     }
 }
 
