@@ -303,19 +303,18 @@ pub fn read(
             Document::is_recognised(&head)
         }
     };
-    let reader = head.as_slice().chain(reader);
     let lines = if document {
-        let mut bytes = Vec::new();
-        reader.take(LONGEST_DOCUMENT + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LONGEST_DOCUMENT {
+        let room = (LONGEST_DOCUMENT + 1).saturating_sub(head.len() as u64);
+        reader.take(room).read_to_end(&mut head)?;
+        if head.len() as u64 > LONGEST_DOCUMENT {
             return Err(ImportError::TooLong(LONGEST_DOCUMENT));
         }
-        let text = String::from_utf8_lossy(&bytes);
+        let text = String::from_utf8_lossy(&head);
         let document = Document::parse(&text).map_err(ImportError::Document)?;
         document.read(&text, &mut log);
         text.lines().count() as u64
     } else {
-        let mut reader = reader.take(LONGEST_LOG + 1);
+        let mut reader = head.as_slice().chain(reader).take(LONGEST_LOG + 1);
         let lines = by_lines(&mut reader, name, options.format, &mut log)?;
         if reader.limit() == 0 {
             return Err(ImportError::TooLong(LONGEST_LOG));

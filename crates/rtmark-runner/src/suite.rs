@@ -216,9 +216,9 @@ impl Suite {
         images
     }
 
-    /// Builds what the plan asks for, in parallel, one platform after the other. `begin` is called with each firmware's index in
-    /// the plan, may wait, and returns how many processors the build may occupy; `report` is called with the index, too,
-    /// and returns whether to go on.
+    /// Builds what the plan asks for, in parallel, one platform after the other. `begin` is called with each firmware's
+    /// index in the plan, may wait, and returns how many processors the build may occupy; `report` is called with the
+    /// index, too, and returns whether to go on.
     fn build_all(
         &self,
         plan: &Plan,
@@ -226,13 +226,13 @@ impl Suite {
         begin: &(impl Fn(usize) -> usize + Sync),
         report: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
     ) {
-        let mut wanted: Vec<_> = firmwares(plan).collect();
-        let platforms = plan.platforms();
-        let platform = |unit: usize| platforms.iter().position(|units| units.contains(&unit));
-        // What Cargo builds takes longest.
-        wanted.sort_by_key(|(at, unit)| {
-            (platform(*at), unit.kernel.manifest.build != BuildSystem::Cargo)
+        let in_turn = plan.platforms().into_iter().flat_map(|units| {
+            let mut wanted: Vec<_> = firmwares(plan).filter(|(at, _)| units.contains(at)).collect();
+            // What Cargo builds takes longest.
+            wanted.sort_by_key(|(_, unit)| unit.kernel.manifest.build != BuildSystem::Cargo);
+            wanted
         });
+        let wanted: Vec<_> = in_turn.collect();
         let threads = rayon::current_num_threads();
         let (wanted, next) = (&wanted, &AtomicUsize::new(0));
         // Separate threads, so that those that run scenarios do not wait for compilers.

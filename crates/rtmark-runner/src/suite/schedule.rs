@@ -65,6 +65,11 @@ impl<R> Schedule<R> {
         schedule
     }
 
+    /// Returns the number of processors, which is that of runs at a time.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
     /// Returns the number of stages.
     pub fn stages(&self) -> usize {
         self.stages.len()

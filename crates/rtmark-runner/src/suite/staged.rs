@@ -87,9 +87,8 @@ impl Suite {
         let built = |needed| if needed { OnceLock::new() } else { OnceLock::from(Images::new()) };
         let images: Vec<_> = plan.units.iter().map(|unit| built(unit.needs_firmware())).collect();
         let tasks: Vec<_> = plan.units.iter().map(|_| OnceLock::new()).collect();
-        let processors = rayon::current_num_threads();
         let builds = firmwares(plan).map(|(at, _)| at);
-        let schedule = Schedule::new(plan.platforms(), builds, processors);
+        let schedule = Schedule::new(plan.platforms(), builds, rayon::current_num_threads());
         let stage = |at| Stage { waiting: schedule.units(at).collect(), answers: Vec::new() };
         let mut execution = PlanExecution {
             suite: self,
@@ -104,7 +103,7 @@ impl Suite {
             lines: LineTables::new(),
             chips: BTreeMap::new(),
         };
-        execution.execute(processors)?;
+        execution.execute()?;
         let mut answers: Vec<_> =
             execution.stages.into_iter().flat_map(|stage| stage.answers).collect();
         answers.sort_by_cached_key(|answer| plan.position(answer.key()));
@@ -113,7 +112,7 @@ impl Suite {
 }
 
 impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
-    fn execute(&mut self, processors: usize) -> Result<(), O::Error> {
+    fn execute(&mut self) -> Result<(), O::Error> {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (suite, plan, schedule) = (self.suite, self.plan, self.schedule);
         std::thread::scope(|scope| {
@@ -123,7 +122,7 @@ impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
             let report_build = move |at, built| builds.send(Message::Built(at, built)).is_ok();
             let begin = |at| schedule.await_build(at);
             scope.spawn(move || suite.build_all(plan, suite.placements, &begin, &report_build));
-            for _ in 0..processors {
+            for _ in 0..schedule.processors() {
                 scope.spawn(|| {
                     // If a run panics, none begins any more, and the panic is passed on.
                     let _closes = schedule.close_at_end();
@@ -304,7 +303,7 @@ impl<'a> Progress<'a> {
         Measurement { scenario, looked, basis, budget }
     }
 
-    /// Sends a message. Where nobody is listening any more, the schedule is closed.
+    /// Sends a message. Nobody may be listening any more; then the schedule is closed, too.
     fn send(&self, message: Message) {
         let _ = self.sender.send(message);
     }

@@ -54,6 +54,11 @@ struct Frame {
     ends: u64,
 }
 
+/// Takes one byte or two from a FIFO or buffer, the lower one first.
+fn take(fifo: &mut VecDeque<u8>, bytes: usize) -> u16 {
+    fifo.drain(..bytes).rev().fold(0, |data, byte| data << 8 | u16::from(byte))
+}
+
 #[derive(Clone, Debug)]
 pub struct Spi {
     form: SpiForm,
@@ -203,8 +208,7 @@ impl Spi {
         let data = if self.listens() {
             u16::MAX
         } else if self.to_send.len() >= bytes {
-            let bytes = self.to_send.drain(..bytes).enumerate();
-            bytes.fold(0, |data, (at, byte)| data | u16::from(byte) << (8 * at))
+            take(&mut self.to_send, bytes)
         } else {
             return;
         };
@@ -239,8 +243,7 @@ impl Spi {
         };
         let bytes = bytes.min(self.received.len());
         if bytes > 0 {
-            let bytes = self.received.drain(..bytes).enumerate();
-            self.last = bytes.fold(0, |data, (at, byte)| data | u32::from(byte) << (8 * at));
+            self.last = take(&mut self.received, bytes).into();
         }
         self.last
     }

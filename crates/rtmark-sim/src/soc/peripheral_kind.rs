@@ -288,12 +288,7 @@ impl PeripheralKind {
     pub const fn is_stm32(self) -> bool {
         matches!(
             self,
-            Self::Stm32UsartV1
-                | Self::Stm32UsartV2
-                | Self::Stm32Lpuart
-                | Self::Stm32SpiV1
-                | Self::Stm32SpiV2
-                | Self::Stm32CrcV1
+            Self::Stm32CrcV1
                 | Self::Stm32CrcV2
                 | Self::Stm32Timer
                 | Self::Stm32Iwdg
@@ -301,7 +296,8 @@ impl PeripheralKind {
                 | Self::Stm32RtcV2
                 | Self::Stm32RtcV3
                 | Self::Stm32Dmamux
-        ) || self.is_exti()
+        ) || self.has_serial_requests()
+            || self.is_exti()
             || self.is_dma()
     }
 
