@@ -9,7 +9,7 @@
 CARGO ?= cargo
 RTMARK = target/release/rtmark
 # Builds firmware from this checkout's sources, so that changing them does not rebuild rtmark.
-HERE = --no-default-features
+HERE = --no-default-features --features native-code
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33
 
 .PHONY: run test quick bench board lint lockstep rtl sets soak silicon pictures site build clean dist deb image

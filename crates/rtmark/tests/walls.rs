@@ -163,6 +163,28 @@ const FOLDERS: [&str; 17] = [
     "machine",
 ];
 
+/// The only files of the crates with unsafe code; the lint against it is on in all others.
+const UNSAFE: [&str; 2] =
+    ["crates/rtmark-sim/src/engine/native/pages.rs", "crates/rtmark-stdout/src/lib.rs"];
+
+#[test]
+fn unsafe_code_is_in_two_small_files() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("readable");
+    assert!(manifest.contains("\nunsafe_code = \"deny\"\n"), "the lint is on");
+    let lint = ["unsafe", "code"].join("_");
+    let excepts = |path: &PathBuf| std::fs::read_to_string(path).is_ok_and(|it| it.contains(&lint));
+    let found: BTreeSet<_> = sources(&root().join("crates"))
+        .into_iter()
+        .filter(|path| !path.ends_with("tests/walls.rs") && excepts(path))
+        .map(|path| path.strip_prefix(root()).unwrap_or(&path).to_path_buf())
+        .collect();
+    assert_eq!(found, UNSAFE.map(PathBuf::from).into());
+    for path in UNSAFE {
+        let lines = std::fs::read_to_string(root().join(path)).expect("readable").lines().count();
+        assert!(lines < 250, "{path}: {lines} lines");
+    }
+}
+
 /// What uses something behind it all the same. This list is empty, and is to stay so.
 const EXCEPTIONS: &[(&str, &str)] = &[];
 

@@ -60,6 +60,10 @@ impl Controlled for CortexM {
         self.state.failed.as_deref()
     }
 
+    fn use_no_native_code(&mut self) {
+        self.code.native_pages.switch_off();
+    }
+
     fn limit_code(&mut self, steps: usize, states: usize) {
         self.code.limit(steps);
         self.state.memo.limit(states);

@@ -113,6 +113,9 @@ pub trait Controlled: CoreModel + Roles {
     fn inject_pipeline_stall(&mut self, _address: u32) {}
 
     /// By default, what the core keeps of code has a bound of its own.
+    /// Translates nothing into host code.
+    fn use_no_native_code(&mut self) {}
+    /// Limits
     fn limit_code(&mut self, _steps: usize, _states: usize) {}
 
     fn evictions(&self) -> u64 {

@@ -16,6 +16,7 @@ use crate::engine::code_cache::ItOutcome;
 use crate::engine::dispatch::{OpFn, end, fused};
 use crate::engine::fetch_plan::FetchPlans;
 use crate::engine::micro_op::{Kind, MicroOp};
+use crate::engine::native::{self, NativeCode};
 use crate::isa::Slot;
 use crate::timing::Rules;
 use crate::timing::memo::PipeState;
@@ -129,17 +130,23 @@ const PROFILED: u32 = 64;
 
 impl Schedule {
     /// Creates the schedule with these steps.
-    pub fn new(mut steps: Vec<ScheduledOp>) -> Self {
-        link(&mut steps);
+    pub fn new(mut steps: Vec<ScheduledOp>, native: Option<&NativeCode>) -> Self {
+        let run = if let Some(native) = native {
+            native.link(&mut steps);
+            native::run
+        } else {
+            link(&mut steps);
+            begin_with(&steps)
+        };
         let last = steps.last().unwrap_or(NOTHING).begin.cycles;
-        let run = begin_with(&steps);
         Self { steps: steps.into(), run, last }
     }
 }
 
 impl Passage {
-    fn new(steps: Vec<ScheduledOp>) -> Self {
-        Self { schedule: Schedule::new(steps), plans: Arc::default() }
+    fn new(steps: Vec<ScheduledOp>, native: Option<NativeCode>) -> Self {
+        let schedule = Schedule::new(steps, native.as_ref());
+        Self { schedule, plans: Arc::new(FetchPlans::of(native)) }
     }
 }
 
@@ -177,7 +184,7 @@ impl Block {
         } else {
             let steps = lay_out(address, &slots, rules);
             let kept = steps.len();
-            (Code::Scheduled(Passage::new(steps)), kept)
+            (Code::Scheduled(Passage::new(steps, None)), kept)
         };
         Self {
             address,
@@ -221,6 +228,20 @@ impl Block {
         self
     }
 
+    /// Returns the block with native code for its schedule, if it has the same one in all states.
+    #[must_use]
+    pub fn with_native_code(
+        mut self,
+        translate: impl FnOnce(u32, &[ScheduledOp]) -> Option<NativeCode>,
+    ) -> Self {
+        if let Code::Scheduled(passage) = &mut self.code {
+            let steps = passage.schedule.steps.to_vec();
+            let native = translate(self.address, &steps);
+            *passage = Passage::new(steps, native);
+        }
+        self
+    }
+
     /// Returns whether passes through it are still profiled.
     #[inline(always)]
     pub fn is_profiled(&self) -> bool {
@@ -261,13 +282,19 @@ impl Block {
 
     /// Adds a schedule and returns it. Clones of a machine share blocks, so another thread may add
     /// one at the same time, for the same or another state; the first one stays.
-    pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Passage {
-        let mut steps = Some(steps);
+    pub fn keep(
+        &self,
+        pipe: PipeState,
+        steps: Vec<ScheduledOp>,
+        native: Option<NativeCode>,
+    ) -> &Passage {
+        let mut new = Some((steps, native));
         let mut schedules = &self.schedules;
         let mut way = hash_of(pipe);
         loop {
             let node = schedules.get_or_init(|| {
-                let passage = Passage::new(steps.take().unwrap_or_default());
+                let (steps, native) = new.take().unwrap_or_default();
+                let passage = Passage::new(steps, native);
                 Box::new(ScheduleNode { pipe, passage, next: Default::default() })
             });
             if node.pipe == pipe {
@@ -447,7 +474,7 @@ mod tests {
                     step.begin.cycles = number;
                     let pipe = PipeState::numbered(number);
                     let cycles = |passage: &Passage| passage.schedule.steps[0].begin.cycles;
-                    assert_eq!(cycles(block.keep(pipe, vec![step])), number);
+                    assert_eq!(cycles(block.keep(pipe, vec![step], None)), number);
                     assert_eq!(cycles(block.passage(pipe).expect("kept")), number);
                 }
             };

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::arch::PAGE_BYTES;
-use crate::engine::block::Block;
+use crate::engine::block::{Block, ScheduledOp};
 use crate::engine::block_builder::BlockLimits;
 use crate::engine::entries::Entries;
 use crate::engine::fetch_plan::SharedCounts;
+use crate::engine::native::{NativeCode, NativePages};
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
 use crate::state::State;
@@ -261,6 +262,8 @@ pub struct CodeCache {
     /// The epoch of the predecoded instructions that the blocks are built from.
     epoch: u32,
     pub counts: SharedCounts,
+    /// The memory for the native code of blocks.
+    pub native_pages: NativePages,
     /// The most steps of the young generation.
     most: usize,
     /// How often the young generation was full.
@@ -276,6 +279,7 @@ impl CodeCache {
             old: None,
             epoch: 0,
             counts: SharedCounts::default(),
+            native_pages: NativePages::default(),
             most: STEPS,
             evictions: 0,
             entries: Entries::default(),
@@ -401,7 +405,11 @@ impl CodeCache {
         let Some(window) = self.young.window(block.address) else { return };
         if let Some(again) = window.block(state, block.address, block.it_outcome, OFTEN) {
             let steps = again.kept();
-            if self.young.replace(block, again.without_profile()) {
+            let translate = |address, steps: &[ScheduledOp]| {
+                NativeCode::of(state, &self.native_pages, address, steps)
+            };
+            let again = again.without_profile().with_native_code(translate);
+            if self.young.replace(block, again) {
                 self.counts.keep(steps);
                 self.counts.release(block.kept());
             }

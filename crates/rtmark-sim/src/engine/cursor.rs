@@ -11,6 +11,7 @@ use crate::engine::code_cache::BranchOutcome;
 use crate::engine::dispatch::OpFn;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
 use crate::engine::micro_op::{Kind, MicroOp};
+use crate::engine::native::NativeCode;
 use crate::exec::{ExecContext, Flow};
 use crate::isa::{Group, Op};
 use crate::memory::Place;
@@ -48,6 +49,8 @@ pub struct Cursor<'a> {
     pub target: u32,
     /// The position in a fetch plan, if the pass follows one.
     pub plan: Option<PlanCursor<'a>>,
+    /// The native code of the schedule, if it has any and the pass may execute all steps.
+    pub native: Option<&'a NativeCode>,
 }
 
 impl<'a> Cursor<'a> {
@@ -63,6 +66,7 @@ impl<'a> Cursor<'a> {
             from,
             target: from.pc,
             plan: None,
+            native: None,
         }
     }
 
@@ -75,6 +79,7 @@ impl<'a> Cursor<'a> {
         self.limit = PassLimit::Steps;
         self.from.pipe = PipeState::NONE;
         self.plan = None;
+        self.native = None;
     }
 
     /// Enters a fetch plan.
@@ -159,6 +164,7 @@ impl<'a> Cursor<'a> {
             let steps = self.steps.len() - (rest.len() - kept.len());
             self.steps = self.steps.get(..steps).unwrap_or_default();
             self.rest = kept.iter();
+            self.native = None;
         }
         self.limit = PassLimit::Steps;
         true

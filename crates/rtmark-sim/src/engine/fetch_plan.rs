@@ -19,6 +19,7 @@ use crate::engine::block::{Block, Schedule, ScheduledOp};
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::Entry;
 use crate::engine::micro_op::Kind;
+use crate::engine::native::NativeCode;
 use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
 use crate::timing::{Change, FetchState, LineInserted, LineMemory, Lookahead};
@@ -30,6 +31,7 @@ pub struct FetchPlan {
     /// An address in the line from which code came before the pass.
     line: u32,
     pub schedule: Schedule,
+    pub native: Option<NativeCode>,
     points: Box<[Point]>,
     /// The places of the cached lines that the pass uses, in order.
     used: Box<[u8]>,
@@ -46,10 +48,14 @@ struct Point {
     line: u32,
 }
 
-/// The fetch plans of a schedule: a list to which threads may append concurrently.
+/// The fetch plans of a schedule: a list to which threads may append concurrently. Each pass reads the first line
+/// of the host's cache.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct FetchPlans {
     first: OnceLock<Box<FetchPlan>>,
+    /// The native code of the schedule itself.
+    pub native: Option<NativeCode>,
     /// Passes that found no plan, as far as they are counted.
     missed: AtomicU32,
 }
@@ -110,6 +116,11 @@ impl SharedCounts {
 }
 
 impl FetchPlans {
+    /// No plans yet, for a schedule with this native code.
+    pub fn of(native: Option<NativeCode>) -> Self {
+        Self { native, ..Self::default() }
+    }
+
     /// Finds the plan for the memory's present state.
     #[inline(always)]
     fn find(&self, memory: &LineMemory, line: u32, now: u64) -> Option<&FetchPlan> {
@@ -196,7 +207,7 @@ impl State {
 
     /// Returns the constant that an instruction loads from the read-only memory of its code, and
     /// the constant's offset there.
-    fn literal(&self, slot: &Slot) -> Option<(u32, u32)> {
+    pub(crate) fn literal(&self, slot: &Slot) -> Option<(u32, u32)> {
         let whole = slot.op == Op::LdrLit || slot.op == Op::VldrLit && slot.aux & 0xFF == 1;
         let (bytes, place) = self.bus.near_code(slot.imm).filter(|_| whole)?;
         let near = self.lines.is_near(place.memory)
@@ -258,10 +269,12 @@ impl CortexM {
         let steps = self.convert_its(from.pc, block, &plan);
         self.code.counts.count(steps.len());
         self.code.counts.keep(block.count_more_kept(steps.len()));
+        let native = NativeCode::of(&self.state, &self.code.native_pages, from.pc, &steps);
         Some(plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
             line: self.state.line,
-            schedule: Schedule::new(steps),
+            schedule: Schedule::new(steps, native.as_ref()),
+            native,
             points: points.into(),
             used: used.into(),
             next: OnceLock::new(),

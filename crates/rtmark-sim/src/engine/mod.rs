@@ -4,7 +4,7 @@
 //! [`block`] gives a block a schedule, the cycle and pipeline state at each of its instructions;
 //! [`pipeline_driver`] computes that schedule with the core's timing model; [`if_conversion`] and
 //! [`fetch_plan`] improve the schedules of blocks that execute often; [`dispatch`] executes them as
-//! threaded code, each operation calling the next; and [`run_loop`] finds the next block and
+//! threaded code, each operation calling the next, and [`native`] as machine code of the host; and [`run_loop`] finds the next block and
 //! handles whatever else is due.
 //!
 //! [`crate::exec`] defines what an instruction does, [`crate::timing`] what it costs.
@@ -20,6 +20,11 @@ mod fetch;
 pub mod fetch_plan;
 mod if_conversion;
 pub mod micro_op;
+#[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
+mod native;
+#[cfg(not(all(feature = "native-code", target_arch = "x86_64", target_os = "linux")))]
+#[path = "no_native.rs"]
+mod native;
 mod perform;
 mod pipeline_driver;
 pub mod run_loop;

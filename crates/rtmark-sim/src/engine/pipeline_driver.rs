@@ -12,6 +12,7 @@ use crate::arch::armm::registers::is_ici;
 use crate::engine::block::{Block, Passage, lay_out};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{Kind, MicroOp};
+use crate::engine::native::{NativeCode, NativePages};
 use crate::exec::ExecContext;
 use crate::exec::partial::rest;
 use crate::isa::Slot;
@@ -65,6 +66,7 @@ impl State {
         block: &'a Block,
         slots: &[MicroOp],
         from: ProgramPoint,
+        pages: &NativePages,
         mut facts: impl FnMut(u32) -> u32,
     ) -> Option<&'a Passage> {
         let classify = self.rules.classify?;
@@ -114,7 +116,12 @@ impl State {
                 }
             }
         }
-        Some(block.keep(from.pipe, steps))
+        let native = if block.is_profiled() {
+            None
+        } else {
+            NativeCode::of(self, pages, block.address, &steps)
+        };
+        Some(block.keep(from.pipe, steps, native))
     }
 
     /// Advances the pipeline so that the instruction at `pc` enters the execute stage. Returns

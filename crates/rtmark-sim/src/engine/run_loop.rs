@@ -221,7 +221,9 @@ impl CortexM {
             if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
                 break RunEnd::Due;
             }
-            entries.prefetch_successors(entry);
+            if entry.plans.native.is_none() {
+                entries.prefetch_successors(entry);
+            }
             before = Some(entry);
             went = BlockRun::Executed;
             let block = &*entry.block;
@@ -234,6 +236,7 @@ impl CortexM {
                 && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
             {
                 at.enter_planned(plan);
+                at.native = plan.native.as_ref();
                 let ending = self.state.execute_from(plan.schedule.run, &mut at);
                 self.state.settle_memory(&mut at);
                 (&plan.schedule.steps, ending)
@@ -279,8 +282,9 @@ impl CortexM {
         from: ProgramPoint,
     ) -> Option<&'a Passage> {
         let Self { state, code } = self;
+        let pages = code.native_pages.clone();
         let passage =
-            state.make_schedule(block, slots, from, |address| code.last_shown(address))?;
+            state.make_schedule(block, slots, from, &pages, |address| code.last_shown(address))?;
         self.code.counts.keep(block.count_more_kept(passage.schedule.steps.len()));
         Some(passage)
     }
@@ -350,6 +354,7 @@ impl CortexM {
         }
         Some(if at.from.cycles + u64::from(entry.last) < self.state.deadline {
             at.enter(&entry.steps, entry.last);
+            at.native = entry.plans.native.as_ref();
             self.state.execute_from(entry.run, at)
         } else {
             at.enter_until(&entry.steps, entry.last, self.state.deadline);

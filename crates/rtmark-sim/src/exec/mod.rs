@@ -28,7 +28,7 @@ mod secure;
 mod system;
 mod system_space;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 mod transfer;
 
 pub use self::alu::{saturate_signed, saturate_unsigned, shift, shift_some};

@@ -9,9 +9,10 @@ use crate::timing::pipeline::DisabledRules;
 
 /// N, Z, C and V in APSR.
 const FLAGS: u32 = 0xF000_0000;
-const RAM: u32 = 0x2000_0000;
+pub const RAM: u32 = 0x2000_0000;
 
-fn state(core: CoreKind) -> State {
+/// Returns a machine with 4 KiB of flash and as much RAM.
+pub fn state(core: CoreKind) -> State {
     let priority_bits = if core.is_mainline() { 3 } else { 2 };
     let text = format!(
         r#"
@@ -46,10 +47,10 @@ fn state(core: CoreKind) -> State {
 }
 
 /// Marsaglia's xorshift64*.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn word(&mut self) -> u32 {
+    pub fn word(&mut self) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -58,7 +59,7 @@ impl Random {
 }
 
 /// Returns random registers and flags; some registers point into RAM.
-fn registers(random: &mut Random) -> Cpu {
+pub fn registers(random: &mut Random) -> Cpu {
     let mut cpu = Cpu { pc: 0x100, ..Cpu::new() };
     for at in 0..15 {
         let word = random.word();
@@ -92,7 +93,7 @@ fn second(first: u16, random: &mut Random) -> u16 {
 
 /// Calls `see` with every 16-bit encoding, and with some second halfwords for each first halfword of a
 /// 32-bit encoding.
-fn slots(state: &State, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
+pub fn slots(state: &State, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
     let features = state.features;
     for first in 0..=u16::MAX {
         for _ in 0..if is_wide(first) { 96 } else { 1 } {

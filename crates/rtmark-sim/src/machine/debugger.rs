@@ -70,6 +70,12 @@ impl Machine {
         on!(&mut self.core, core => core.inject_pipeline_stall(address));
     }
 
+    /// Translates nothing into host code, for tests: that affects speed and nothing else.
+    #[doc(hidden)]
+    pub fn use_no_native_code(&mut self) {
+        on!(&mut self.core, core => core.use_no_native_code());
+    }
+
     /// Limits how many steps of translated code and how many pipeline states are kept, for tests: the
     /// limits affect speed and nothing else.
     #[doc(hidden)]

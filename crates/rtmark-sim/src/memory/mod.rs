@@ -3,6 +3,8 @@
 //! Memories respond here; the system control space is implemented in [`crate::arch::armm::scs`]. The
 //! contents of flash are shared between clones of a machine; each machine has its own contents of RAM.
 
+#[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
+mod main_ram;
 pub mod pages;
 #[cfg(test)]
 mod tests;
@@ -10,6 +12,9 @@ mod tests;
 use std::sync::Arc;
 
 use crate::soc::{Memory, MemoryKind, Soc};
+
+#[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
+pub use self::main_ram::MainRam;
 
 /// The contents of one memory.
 #[derive(Clone, Debug)]
@@ -99,6 +104,12 @@ impl CodeWrites {
     #[inline(always)]
     pub const fn covers(&self, address: u32) -> bool {
         address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low)
+    }
+
+    /// Returns whether no code has run from RAM.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        self.high == 0
     }
 
     /// Extends the covered range by an instruction.

@@ -228,6 +228,11 @@ impl Predecoded {
         };
         let (line_bytes, own) = (window.line_bytes, window.is_own());
         let (_, within) = window.place(address);
+        let is_first_in_ram = own && bus.code_writes.is_empty();
+        if is_first_in_ram {
+            // Code translated before does not expect stores to code.
+            self.epoch = self.epoch.wrapping_add(1);
+        }
         *window.page(address).slots[within].get_or_init(|| {
             if own {
                 // A store of a word may begin before the instruction.

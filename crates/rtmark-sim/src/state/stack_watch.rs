@@ -29,7 +29,7 @@ const CONTEXT: u32 = 256;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StackWatch {
     /// The lowest address that belongs to the stack; 0 while the pointer is in another one, and once nothing is looked for.
-    end: u32,
+    pub end: u32,
     /// Where the stack ends and where it begins; both 0 once nothing is looked for.
     bounds: (u32, u32),
     /// The end of the stretch next to `end` that a stack fills before it grows beyond.

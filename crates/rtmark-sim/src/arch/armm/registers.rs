@@ -52,11 +52,20 @@ const HOLDS: [u16; 16] = {
 };
 
 /// The state of a core's registers.
+///
+/// What instructions read and write most comes first: host code reaches it with a short offset.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Cpu {
     /// R0 to R12, the current stack pointer and the link register. The last entry is unused, because the
     /// decoder resolves every use of the program counter.
     pub r: [u32; 16],
+    /// The N and Z flags, usually the latest result. Z is set if the lower half is zero; N is set if bit 31
+    /// or the upper half is nonzero.
+    pub nz: u64,
+    pub c: bool,
+    /// Bit 31 is the V flag.
+    pub v: u32,
     /// The address of the current instruction; while one executes, that of the next.
     pub pc: u32,
     /// The stack pointer that is not in use.
@@ -64,12 +73,6 @@ pub struct Cpu {
     /// The limits of the stack pointers (ARMv8-M; otherwise zero).
     pub main_limit: u32,
     pub process_limit: u32,
-    /// The N and Z flags, usually the latest result. Z is set if the lower half is zero; N is set if bit 31
-    /// or the upper half is nonzero.
-    pub nz: u64,
-    pub c: bool,
-    /// Bit 31 is the V flag.
-    pub v: u32,
     pub q: bool,
     /// The GE flags of the DSP extension, one bit per byte lane.
     pub ge: u8,

@@ -1,0 +1,178 @@
+//! Memory that holds native code, and the only calls of it.
+//!
+//! Everything here that the compiler cannot check rests on what [`super::translator`] writes:
+//!
+//! - Code reads and writes the fields of [`super::frame`], which belong to the state that it is called with, and the
+//!   main RAM from its beginning to the length in [`MainRam`], which each access is compared with.
+//! - It changes no register that a function must preserve, and the stack only by returning. It calls nothing.
+//! - It is entered at offsets that the translator returned together with it, and ends with a return: each jump leads
+//!   to an instruction in it, and the last instruction is a jump or a return.
+#![expect(
+    unsafe_code,
+    reason = "the compiler knows nothing of code that is made while the program runs"
+)]
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::engine::native::frame;
+#[cfg(doc)]
+use crate::memory::MainRam;
+use crate::state::State;
+
+/// The size of an area for code.
+const AREA: usize = 1 << 18;
+/// The most areas of a machine and its clones. Code that does not fit into the host's second-level cache, together with
+/// all that a pass reads, takes longer than the functions of its steps: those are few.
+const MOST: usize = 4;
+/// The alignment of functions.
+const ALIGNMENT: usize = 32;
+
+/// What native code is, for the compiler: it receives where the registers and the main RAM are, and returns an exit.
+type Code = unsafe extern "sysv64" fn(*mut u8, *mut u8) -> u32;
+
+/// An area of memory that is mapped twice: once to write it, and once to execute it.
+#[derive(Debug)]
+struct Area {
+    to_write: NonNull<u8>,
+    to_execute: NonNull<u8>,
+}
+
+// SAFETY: What it points to is memory of its own, in which `NativePages` writes each byte once, before any thread
+// knows of code there.
+unsafe impl Send for Area {}
+// SAFETY: As above.
+unsafe impl Sync for Area {}
+
+impl Area {
+    /// Returns a new area, or `None` if the system has none.
+    fn new() -> Option<Self> {
+        let file = memfd_create("rtmark", MemfdFlags::CLOEXEC).ok()?;
+        ftruncate(&file, AREA as u64).ok()?;
+        let map = |access| {
+            // SAFETY: The system chooses an address at which nothing is.
+            let at =
+                unsafe { mmap(std::ptr::null_mut(), AREA, access, MapFlags::SHARED, &file, 0) };
+            NonNull::new(at.ok()?.cast::<u8>())
+        };
+        let to_write = map(ProtFlags::READ | ProtFlags::WRITE)?;
+        let Some(to_execute) = map(ProtFlags::READ | ProtFlags::EXEC) else {
+            unmap(to_write);
+            return None;
+        };
+        Some(Self { to_write, to_execute })
+    }
+}
+
+fn unmap(at: NonNull<u8>) {
+    // SAFETY: It was mapped with this size, and whoever had it has it no more. A failure would only keep it.
+    let _ = unsafe { munmap(at.as_ptr().cast(), AREA) };
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        unmap(self.to_write);
+        unmap(self.to_execute);
+    }
+}
+
+/// Memory for the native code of a machine and its clones.
+#[derive(Clone, Debug, Default)]
+pub struct NativePages {
+    areas: Arc<Mutex<Areas>>,
+    is_off: bool,
+}
+
+#[derive(Debug, Default)]
+struct Areas {
+    /// The one that is written to.
+    latest: Option<Arc<Area>>,
+    /// How much of it is used.
+    used: usize,
+    /// How many there have been.
+    count: usize,
+}
+
+impl Areas {
+    const fn are_full(&self) -> bool {
+        self.count >= MOST && self.used >= AREA
+    }
+
+    /// Returns the area with room for some bytes, and the offset of that. Returns `None` if there is none.
+    fn reserve(&mut self, bytes: usize) -> Option<(Arc<Area>, usize)> {
+        let has_room = self.latest.is_some() && bytes <= AREA - self.used;
+        if !has_room {
+            let area = if bytes <= AREA && self.count < MOST { Area::new() } else { None };
+            let Some(area) = area else {
+                // What comes next might have room, but few are so small.
+                (self.used, self.count) = (AREA, MOST);
+                return None;
+            };
+            (self.latest, self.used) = (Some(Arc::new(area)), 0);
+            self.count += 1;
+        }
+        let offset = self.used;
+        self.used = (offset + bytes).next_multiple_of(ALIGNMENT).min(AREA);
+        Some((Arc::clone(self.latest.as_ref()?), offset))
+    }
+}
+
+impl NativePages {
+    /// Makes no more code.
+    pub const fn switch_off(&mut self) {
+        self.is_off = true;
+    }
+
+    fn areas(&self) -> MutexGuard<'_, Areas> {
+        // No panic leaves an area half reserved.
+        self.areas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether no more code is made.
+    pub fn are_full(&self) -> bool {
+        self.is_off || self.areas().are_full()
+    }
+
+    /// Makes code executable. Returns `None` if there is no memory for it.
+    pub fn publish(&self, code: &[u8]) -> Option<Function> {
+        let (area, offset) = self.areas().reserve(code.len())?;
+        // SAFETY: The bytes from the offset on are in the area, and reserved for this code.
+        let start = unsafe {
+            let to = area.to_write.add(offset);
+            std::ptr::copy_nonoverlapping(code.as_ptr(), to.as_ptr(), code.len());
+            area.to_execute.add(offset)
+        };
+        Some(Function { start, _area: area })
+    }
+}
+
+/// A function in native code.
+#[derive(Debug)]
+pub struct Function {
+    start: NonNull<u8>,
+    /// Keeps it mapped.
+    _area: Arc<Area>,
+}
+
+// SAFETY: It points to code that does not change, in an area that exists as long as this does.
+unsafe impl Send for Function {}
+// SAFETY: As above.
+unsafe impl Sync for Function {}
+
+impl Function {
+    /// Executes the code from one of its entries on. Returns the bits of an exit.
+    #[inline(always)]
+    pub fn call(&self, entry: u32, state: &mut State) -> u32 {
+        let ram = state.bus.main_ram_start();
+        let state = std::ptr::from_mut(state).cast::<u8>();
+        // SAFETY: See the module. The area is mapped as long as this function exists.
+        unsafe {
+            let at = self.start.add(entry as usize);
+            let code = std::mem::transmute::<*mut u8, Code>(at.as_ptr());
+            code(state.add(frame::BASE), ram)
+        }
+    }
+}

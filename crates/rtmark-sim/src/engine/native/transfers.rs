@@ -1,0 +1,166 @@
+//! Native code of loads and stores.
+//!
+//! It accesses the main RAM only, under the conditions of [`crate::memory::Bus::ram_load`] and the functions beside
+//! it, and leaves the step to its function otherwise.
+
+use crate::arch::armm::registers::SP;
+use crate::engine::native::action::Mode;
+use crate::engine::native::assembler::{Alu, Cond, Datum, Label, Operand, Reg, Shift};
+use crate::engine::native::frame;
+use crate::engine::native::translator::Translator;
+use crate::isa::Slot;
+
+impl Translator<'_> {
+    /// Puts the offset of an access in the main RAM into RAX, without a check.
+    fn offset(&mut self, slot: &Slot, mode: Mode) {
+        let base = self.read(slot.n);
+        let before_ram = self.ram.base.wrapping_neg();
+        match mode {
+            Mode::Offset | Mode::PreIndexed => {
+                self.asm.add_offset(Reg::RAX, base, slot.imm.wrapping_add(before_ram));
+            }
+            Mode::PostIndexed => self.asm.add_offset(Reg::RAX, base, before_ram),
+            Mode::Indexed => {
+                let index = self.read(slot.m);
+                self.asm.mov(Reg::RAX, Operand::Reg(index));
+                if slot.aux != 0 {
+                    self.asm.shift(Shift::Shl, Reg::RAX, slot.aux as u8);
+                }
+                self.asm.alu(Alu::Add, Reg::RAX, Operand::Reg(base));
+                self.asm.add_offset(Reg::RAX, Reg::RAX, before_ram);
+            }
+        }
+    }
+
+    /// Divides the offset in RAX by the size of a datum, and leaves unless it is a multiple and that and further
+    /// data are in the main RAM.
+    fn check_offset(&mut self, datum: Datum, count: u32, exit: Label) {
+        let scale = datum.scale();
+        if scale > 0 {
+            // A rest becomes the highest bits.
+            self.asm.shift(Shift::Ror, Reg::RAX, scale);
+        }
+        let end = ((self.ram.bytes >> scale) + 1).saturating_sub(count);
+        self.asm.alu_immediate(Alu::Cmp, Operand::Reg(Reg::RAX), end);
+        self.asm.jump_if(Cond::NOT_BELOW, exit);
+    }
+
+    /// Leaves if code may have run from the bytes from the offset in RAX on.
+    fn check_code(&mut self, bytes: u32, exit: Label) {
+        if self.no_code_in_ram {
+            return;
+        }
+        let other = self.asm.label();
+        self.asm.add_offset(Reg::RCX, Reg::RAX, self.ram.base);
+        self.asm.alu(Alu::Cmp, Reg::RCX, Operand::Field(frame::CODE_HIGH));
+        self.asm.jump_if(Cond::NOT_BELOW, other);
+        if bytes > 1 {
+            self.asm.add_offset(Reg::RCX, Reg::RCX, bytes - 1);
+        }
+        self.asm.alu(Alu::Cmp, Reg::RCX, Operand::Field(frame::CODE_LOW));
+        self.asm.jump_if(Cond::NOT_BELOW, exit);
+        self.asm.bind(other);
+    }
+
+    /// Moves the base register, if the access does.
+    fn move_base(&mut self, slot: &Slot, mode: Mode) {
+        if mode.moves_base() {
+            let base = self.read(slot.n);
+            self.asm.add_offset(Reg::RCX, base, slot.imm);
+            self.write(slot.n, Reg::RCX);
+        }
+    }
+
+    pub(super) fn load(&mut self, at: usize, slot: &Slot, datum: Datum, mode: Mode) {
+        let exit = self.exit_at(at);
+        self.offset(slot, mode);
+        self.check_offset(datum, 1, exit);
+        self.asm.load_datum(Reg::RAX, datum, datum.scale(), 0);
+        self.move_base(slot, mode);
+        self.write(slot.d, Reg::RAX);
+    }
+
+    pub(super) fn store(&mut self, at: usize, slot: &Slot, datum: Datum, mode: Mode) {
+        let exit = self.exit_at(at);
+        self.offset(slot, mode);
+        self.check_code(datum.size.into(), exit);
+        self.check_offset(datum, 1, exit);
+        let value = self.read(slot.d);
+        self.asm.store_datum(value, datum, datum.scale(), 0);
+        self.move_base(slot, mode);
+    }
+
+    pub(super) fn load_pair(&mut self, at: usize, slot: &Slot) {
+        let exit = self.exit_at(at);
+        self.offset(slot, Mode::Offset);
+        self.check_offset(Datum::WORD, 2, exit);
+        self.asm.load_datum(Reg::RCX, Datum::WORD, 2, 0);
+        self.write(slot.d, Reg::RCX);
+        self.asm.load_datum(Reg::RCX, Datum::WORD, 2, 4);
+        self.write(slot.a, Reg::RCX);
+    }
+
+    pub(super) fn store_pair(&mut self, at: usize, slot: &Slot) {
+        let exit = self.exit_at(at);
+        self.offset(slot, Mode::Offset);
+        self.check_code(8, exit);
+        self.check_offset(Datum::WORD, 2, exit);
+        for (register, offset) in [(slot.d, 0), (slot.a, 4)] {
+            let value = self.read(register);
+            self.asm.store_datum(value, Datum::WORD, 2, offset);
+        }
+    }
+
+    /// LDM and POP.
+    pub(super) fn load_list(&mut self, at: usize, slot: &Slot, follows: Option<u32>) {
+        let exit = self.exit_at(at);
+        let bytes = 4 * slot.imm.count_ones();
+        self.offset(slot, Mode::PostIndexed);
+        self.check_offset(Datum::WORD, bytes / 4, exit);
+        if let Some(target) = follows {
+            self.asm.load_datum(Reg::RCX, Datum::WORD, 2, (bytes - 4) as u8);
+            self.asm.alu_immediate(Alu::Cmp, Operand::Reg(Reg::RCX), target);
+            self.asm.jump_if(Cond::NOT_EQUAL, exit);
+        }
+        // A loaded base is not written back.
+        if (slot.aux == 1 || follows.is_some()) && slot.imm >> slot.n & 1 == 0 {
+            let base = self.read(slot.n);
+            self.asm.add_offset(Reg::RCX, base, bytes);
+            self.write(slot.n, Reg::RCX);
+        }
+        for (register, offset) in listed(slot.imm & 0x7FFF) {
+            self.asm.load_datum(Reg::RCX, Datum::WORD, 2, offset);
+            self.write(register, Reg::RCX);
+        }
+    }
+
+    /// STM and PUSH.
+    pub(super) fn store_list(&mut self, at: usize, slot: &Slot, before: bool) {
+        let exit = self.exit_at(at);
+        let bytes = 4 * slot.imm.count_ones();
+        let below = if before { bytes.wrapping_neg() } else { 0 };
+        let base = self.read(slot.n);
+        self.asm.add_offset(Reg::RAX, base, below.wrapping_sub(self.ram.base));
+        if slot.n == SP as u8 {
+            self.asm.add_offset(Reg::RCX, Reg::RAX, self.ram.base);
+            self.asm.alu(Alu::Cmp, Reg::RCX, Operand::Field(frame::STACK_END));
+            self.below_stack(Cond::NOT_BELOW.inverse(), exit);
+        }
+        self.check_code(bytes, exit);
+        self.check_offset(Datum::WORD, bytes / 4, exit);
+        for (register, offset) in listed(slot.imm) {
+            let value = self.read(register);
+            self.asm.store_datum(value, Datum::WORD, 2, offset);
+        }
+        if slot.aux == 1 {
+            let base = self.read(slot.n);
+            self.asm.add_offset(Reg::RCX, base, if before { below } else { bytes });
+            self.write(slot.n, Reg::RCX);
+        }
+    }
+}
+
+/// Returns the registers of a list with the offsets of their words.
+fn listed(list: u32) -> impl Iterator<Item = (u8, u8)> {
+    (0..16).filter(move |register| list >> register & 1 == 1).zip((0..).step_by(4))
+}

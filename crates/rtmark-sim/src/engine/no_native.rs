@@ -1,0 +1,40 @@
+//! In place of native code, on hosts for which there is none: all steps are executed by their functions.
+
+use std::slice::Iter;
+
+use crate::engine::block::ScheduledOp;
+use crate::engine::cursor::Cursor;
+use crate::engine::dispatch::end;
+use crate::exec::Ending;
+use crate::state::State;
+
+/// There is none.
+#[derive(Debug)]
+pub enum NativeCode {}
+
+/// Nothing to keep it in.
+#[derive(Clone, Debug, Default)]
+pub struct NativePages;
+
+impl NativePages {
+    /// Makes no code, as ever.
+    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
+    pub const fn switch_off(&mut self) {}
+}
+
+impl NativeCode {
+    /// Translates nothing.
+    pub const fn of(_: &State, _: &NativePages, _: u32, _: &[ScheduledOp]) -> Option<Self> {
+        None
+    }
+
+    /// Links steps, of which there are none.
+    pub const fn link(&self, _: &mut [ScheduledOp]) {
+        match *self {}
+    }
+}
+
+/// Is the function of no step.
+pub fn run<'a>(state: &mut State, pass: &mut Cursor<'a>, rest: Iter<'a, ScheduledOp>) -> Ending {
+    end(state, pass, rest)
+}
