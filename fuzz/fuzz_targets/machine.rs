@@ -57,6 +57,18 @@ fn vectors(core: CoreKind, sp: u32, reset: u32) -> Vec<u8> {
     }
 }
 
+fn assert_same(soc: &Soc, one: &Machine, other: &Machine) {
+    assert_eq!(one.cycles(), other.cycles());
+    assert_eq!(one.instructions(), other.instructions());
+    for register in REGISTERS {
+        assert_eq!(one.register(register), other.register(register), "{register:?}");
+    }
+    for memory in &soc.memories {
+        let size = memory.size.min(MOST_COMPARED) as usize;
+        assert!(one.peek(memory.base, size) == other.peek(memory.base, size));
+    }
+}
+
 fuzz_target!(|input: (u8, u32, u32, &[u8])| {
     let (choice, sp, reset, code) = input;
     let soc = Soc::from_toml(SOCS[usize::from(choice & 0x7F) % SOCS.len()]).expect("good");
@@ -75,6 +87,8 @@ fuzz_target!(|input: (u8, u32, u32, &[u8])| {
     }
     let mut observed = machine.clone();
     let mut stepped = machine.clone();
+    let mut plain = machine.clone();
+    plain.use_no_native_code();
     let until = Cycles(20_000);
     let stop = machine.run(until);
     let told = observed.run_observed(until, &mut Nobody);
@@ -85,17 +99,13 @@ fuzz_target!(|input: (u8, u32, u32, &[u8])| {
     };
     for (other, ended) in [(&observed, told), (&stepped, last)] {
         assert_eq!(stop, ended);
-        assert_eq!(machine.cycles(), other.cycles());
-        assert_eq!(machine.instructions(), other.instructions());
-        for register in REGISTERS {
-            assert_eq!(machine.register(register), other.register(register), "{register:?}");
-        }
-        for memory in &soc.memories {
-            let size = memory.size.min(MOST_COMPARED) as usize;
-            assert!(machine.peek(memory.base, size) == other.peek(memory.base, size));
-        }
+        assert_same(&soc, &machine, other);
     }
-    let _ = machine.step(Cycles(30_000));
+    // What executes often becomes native code.
+    let until = Cycles(300_000);
+    assert_eq!(machine.run(until), plain.run(until));
+    assert_same(&soc, &machine, &plain);
+    let _ = machine.step(Cycles(310_000));
     assert!(!matches!(stop, Stop::Internal(_)), "{stop:?}");
     assert_eq!(machine.internal_error(), None);
     assert_eq!(Bound::of(&soc).violation(&Elapsed::from(&machine)), None);

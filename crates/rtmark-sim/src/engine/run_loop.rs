@@ -221,6 +221,7 @@ impl CortexM {
             if OBSERVED && went == BlockRun::Executed && entry.block.starts_at_landmark() {
                 break RunEnd::Due;
             }
+            // Native code reads other things, and ends sooner than waiting for these would.
             if entry.plans.native.is_none() {
                 entries.prefetch_successors(entry);
             }

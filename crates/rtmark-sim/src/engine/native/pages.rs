@@ -13,7 +13,7 @@
 )]
 
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -92,27 +92,36 @@ struct Areas {
     latest: Option<Arc<Area>>,
     /// How much of it is used.
     used: usize,
-    /// How many there have been.
-    count: usize,
+    /// Those that are full, while code in them is kept.
+    older: Vec<Weak<Area>>,
+    /// Code has been too large for what is left.
+    are_full: bool,
+    /// The system gives no memory for code.
+    are_refused: bool,
 }
 
 impl Areas {
-    const fn are_full(&self) -> bool {
-        self.count >= MOST && self.used >= AREA
+    /// Returns whether there may be another one.
+    fn can_grow(&self) -> bool {
+        let kept = self.older.iter().filter(|area| area.strong_count() > 0).count();
+        !self.are_refused && kept + usize::from(self.latest.is_some()) < MOST
     }
 
     /// Returns the area with room for some bytes, and the offset of that. Returns `None` if there is none.
     fn reserve(&mut self, bytes: usize) -> Option<(Arc<Area>, usize)> {
-        let has_room = self.latest.is_some() && bytes <= AREA - self.used;
-        if !has_room {
-            let area = if bytes <= AREA && self.count < MOST { Area::new() } else { None };
-            let Some(area) = area else {
-                // What comes next might have room, but few are so small.
-                (self.used, self.count) = (AREA, MOST);
+        if self.latest.is_none() || bytes > AREA - self.used {
+            if bytes > AREA || !self.can_grow() {
+                self.are_full = true;
+                return None;
+            }
+            let Some(area) = Area::new() else {
+                self.are_refused = true;
                 return None;
             };
-            (self.latest, self.used) = (Some(Arc::new(area)), 0);
-            self.count += 1;
+            self.older.retain(|area| area.strong_count() > 0);
+            self.older
+                .extend(self.latest.replace(Arc::new(area)).map(|area| Arc::downgrade(&area)));
+            (self.used, self.are_full) = (0, false);
         }
         let offset = self.used;
         self.used = (offset + bytes).next_multiple_of(ALIGNMENT).min(AREA);
@@ -133,7 +142,8 @@ impl NativePages {
 
     /// Returns whether no more code is made.
     pub fn are_full(&self) -> bool {
-        self.is_off || self.areas().are_full()
+        let areas = self.areas();
+        self.is_off || areas.are_refused || areas.are_full && !areas.can_grow()
     }
 
     /// Makes code executable. Returns `None` if there is no memory for it.

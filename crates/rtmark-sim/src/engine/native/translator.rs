@@ -19,7 +19,7 @@ pub struct Translation {
 }
 
 /// The fewest steps in sequence, on average, for which native code is worthwhile.
-const FEWEST: usize = 6;
+const FEWEST: usize = 10;
 
 /// Translates the steps of a block at an address. `constant` tells what literals are that never change. Returns
 /// `None` if that is not worthwhile, or not possible.
