@@ -361,8 +361,9 @@ fn declared(line: &str) -> Option<&str> {
 }
 
 /// Folders with names of their own: a core of another architecture has instructions, a pipeline and
-/// registers, too; and each judge has its programs, runs and scores.
-const NAMESPACES: [&str; 7] = [
+/// registers, too, and so has the host; and each judge has its programs, runs and scores.
+const NAMESPACES: [&str; 8] = [
+    "rtmark-sim/src/engine/native/",
     "rtmark-sim/src/riscv/",
     "rtmark-sim/src/armr/",
     "rtmark-judge/src/lockstep/",
