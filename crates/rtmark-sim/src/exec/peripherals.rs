@@ -74,11 +74,13 @@ impl State {
         }
     }
 
-    /// Returns whether an instruction that has been decoded may contain a byte of a word, wherever its memory
-    /// appears.
+    /// Returns whether an instruction that has been decoded may contain a byte of a word, or load one as a literal,
+    /// wherever its memory appears.
     fn knows_code_at(&self, Place { memory, offset }: Place) -> bool {
-        let bases = self.soc.memories[memory].ranges().map(|range| range.start as u32);
-        bases.into_iter().any(|base| self.predecoded.knows_code_at(base.wrapping_add(offset & !3)))
+        self.soc.memories[memory].ranges().into_iter().any(|range| {
+            let word = (range.start as u32).wrapping_add(offset & !3);
+            self.predecoded.knows_code_at(word) || self.predecoded.knows_literal_at(word)
+        })
     }
 
     /// Invalidates everything derived from code in flash.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use crate::arch::PAGE_BYTES;
 use crate::isa::{Features, Group, Op, Slot, decode, is_wide};
 use crate::memory::Bus;
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
@@ -208,6 +209,25 @@ impl Predecoded {
                 let page = window.known_page(at);
                 page.is_some_and(|page| page.slots[window.place(at).1].get().is_some())
             })
+        })
+    }
+
+    /// Returns whether an instruction has been decoded that loads a byte of the word at an address as a literal: its
+    /// value may have been taken for granted.
+    pub fn knows_literal_at(&self, address: u32) -> bool {
+        // Literals are at most 4,095 bytes from the program counter (DDI 0403, A7.7.43), and instructions not longer
+        // than they are.
+        const REACH: u32 = 0x1000 + 8;
+        let loads = |slot: &OnceLock<Option<Slot>>| {
+            let slot = slot.get().copied().flatten().map(|slot| slot.unguarded());
+            slot.is_some_and(|it| it.op.is_literal() && address.wrapping_sub(it.imm & !3) < 8)
+        };
+        let first = address.saturating_sub(REACH);
+        (0..=2 * REACH).step_by(PAGE_BYTES as usize).chain([2 * REACH]).any(|offset| {
+            let at = first.saturating_add(offset);
+            let window = self.windows.iter().find(|window| window.covers(at));
+            let page = window.and_then(|window| window.known_page(at));
+            page.is_some_and(|page| page.slots.iter().any(loads))
         })
     }
 

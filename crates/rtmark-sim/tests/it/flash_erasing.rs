@@ -1,5 +1,5 @@
 //! Erasing a flash, as the reference manuals say: a page by PER or SER, all of it by MER, and no code by the erasure
-//! of something else.
+//! of something else. And what code loads from flash is what has been programmed last.
 
 use rtmark_sim::{Cycles, Machine, Register, Soc};
 
@@ -116,5 +116,41 @@ fn a_locked_flash_erases_nothing() {
         [(F103, 0x4002_2010, 0x44), (F405, 0x4002_3C10, 0x1_0004), (G071, 0x4002_2014, 0x1_0004)]
     {
         assert_eq!(erased(chip, &[(cr, 0), (cr, erase)], &[FLASH]), (vec![false], false));
+    }
+}
+
+/// A literal is a word of flash like any other, even where the code that loads it has become native code, or a plan
+/// knows what is there.
+#[test]
+fn code_that_executes_often_loads_the_literal_that_was_programmed_last() {
+    const NRF51: &str = include_str!("../../../../socs/nrf51822.toml");
+    const NRF52: &str = include_str!("../../../../socs/nrf52840.toml");
+    const ROUNDS: u32 = 200 << 5;
+    // r1 sums the word at 0x140, in rounds of four instructions; then it is set to 0x00FF, and summed again.
+    let code: [u16; 21] = [
+        0x2100, 0x2702, // movs r1, #0; movs r7, #2
+        0x23C8, 0x015B, // movs r3, #200; lsls r3, r3, #5
+        0x480D, // ldr r0, [pc, #52]: 0x140
+        0x1809, 0x3B01, 0xD1FB, // adds r1, r0; subs r3, #1; bne
+        0x4C0C, 0x2501, 0x6025, // ldr r4, [pc, #48]: 0x144; movs r5, #1; str r5, [r4]
+        0x4E0C, 0x25FF, 0x6035, // ldr r6, [pc, #48]: 0x148; movs r5, #255; str r5, [r6]
+        0x2500, 0x6025, // movs r5, #0; str r5, [r4]
+        0x3F01, 0xD1EF, // subs r7, #1; bne
+        0xBF00, 0xE7FE, 0xBF00, // nop; b .; nop
+    ];
+    let words = [0x3FFF_u32, 0x4001_E504, 0x140];
+    for soc in [NRF51, NRF52] {
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let poke = |machine: &mut Machine, at: u32, bytes: &[u8]| {
+            machine.poke(at, bytes).expect("flash");
+        };
+        poke(&mut machine, 0, &[0x2000_1000_u32, 0x101].map(u32::to_le_bytes).concat());
+        poke(&mut machine, 0x100, &code.map(u16::to_le_bytes).concat());
+        poke(&mut machine, 0x140, &words.map(u32::to_le_bytes).concat());
+        machine.reset().expect("vectors");
+        machine.run(Cycles(400_000));
+        assert_eq!(machine.peek(0x140, 4), 0xFF_u32.to_le_bytes());
+        let sum = ROUNDS * (words[0] + (words[0] & 0xFF));
+        assert_eq!(machine.register(Register::R(1)), sum, "{}", machine.register(Register::Pc));
     }
 }
