@@ -119,8 +119,7 @@ fn a_locked_flash_erases_nothing() {
     }
 }
 
-/// A literal is a word of flash like any other, even where the code that loads it has become native code, or a plan
-/// knows what is there.
+/// A literal is a word of flash like any other, even where the code that loads it has become native code.
 #[test]
 fn code_that_executes_often_loads_the_literal_that_was_programmed_last() {
     const NRF51: &str = include_str!("../../../../socs/nrf51822.toml");
