@@ -15,7 +15,7 @@ use crate::state::State;
 const ADDRESS: u32 = 0x100;
 const RAM_BYTES: usize = 0x1000;
 /// Steps of a sequence.
-const STEPS: usize = 14;
+const STEPS: usize = 24;
 /// Slots of each operation from which steps are chosen.
 const OF_EACH: usize = 64;
 
@@ -287,4 +287,27 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
         assert!(counts.exits.get(way).is_some_and(|times| *times > 500), "{way}\n{counts:#?}");
     }
     assert!(counts.entered_again > 500, "{counts:#?}");
+}
+
+#[test]
+fn memory_for_code_is_bounded_and_comes_back() {
+    // More than half of an area each.
+    let code = vec![0xC3; 200 << 10];
+    let pages = NativePages::default();
+    let mut functions: Vec<_> = (0..4).map(|_| pages.publish(&code)).collect();
+    assert!(functions.iter().all(Option::is_some) && !pages.are_full());
+    assert!(pages.publish(&code).is_none() && pages.are_full());
+    // Of those that are full, one whose code nobody has any more makes room.
+    functions.swap_remove(0);
+    assert!(!pages.are_full());
+    assert!(pages.publish(&code).is_some());
+    assert!(NativePages::default().publish(&vec![0xC3; 300 << 10]).is_none(), "more than an area");
+}
+
+#[test]
+fn no_code_is_made_once_that_is_switched_off() {
+    let mut pages = NativePages::default();
+    assert!(!pages.are_full());
+    pages.switch_off();
+    assert!(pages.are_full());
 }
