@@ -112,10 +112,10 @@ pub trait Controlled: CoreModel + Roles {
 
     fn inject_pipeline_stall(&mut self, _address: u32) {}
 
-    /// By default, what the core keeps of code has a bound of its own.
-    /// Translates nothing into host code.
+    /// By default, there is no native code.
     fn use_no_native_code(&mut self) {}
-    /// Limits
+
+    /// By default, what the core keeps of code has a bound of its own.
     fn limit_code(&mut self, _steps: usize, _states: usize) {}
 
     fn evictions(&self) -> u64 {

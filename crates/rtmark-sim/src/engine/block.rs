@@ -235,9 +235,10 @@ impl Block {
         translate: impl FnOnce(u32, &[ScheduledOp]) -> Option<NativeCode>,
     ) -> Self {
         if let Code::Scheduled(passage) = &mut self.code {
-            let steps = passage.schedule.steps.to_vec();
-            let native = translate(self.address, &steps);
-            *passage = Passage::new(steps, native);
+            let steps = &passage.schedule.steps;
+            if let Some(native) = translate(self.address, steps) {
+                *passage = Passage::new(steps.to_vec(), Some(native));
+            }
         }
         self
     }

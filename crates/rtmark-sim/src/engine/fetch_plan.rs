@@ -31,6 +31,7 @@ pub struct FetchPlan {
     /// An address in the line from which code came before the pass.
     line: u32,
     pub schedule: Schedule,
+    /// The native code of that schedule.
     pub native: Option<NativeCode>,
     points: Box<[Point]>,
     /// The places of the cached lines that the pass uses, in order.

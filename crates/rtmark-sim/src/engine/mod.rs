@@ -4,8 +4,8 @@
 //! [`block`] gives a block a schedule, the cycle and pipeline state at each of its instructions;
 //! [`pipeline_driver`] computes that schedule with the core's timing model; [`if_conversion`] and
 //! [`fetch_plan`] improve the schedules of blocks that execute often; [`dispatch`] executes them as
-//! threaded code, each operation calling the next, and [`native`] as machine code of the host; and [`run_loop`] finds the next block and
-//! handles whatever else is due.
+//! threaded code, each operation calling the next, and [`native`] as machine code of the host; and
+//! [`run_loop`] finds the next block and handles whatever else is due.
 //!
 //! [`crate::exec`] defines what an instruction does, [`crate::timing`] what it costs.
 

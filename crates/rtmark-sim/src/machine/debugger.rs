@@ -70,7 +70,7 @@ impl Machine {
         on!(&mut self.core, core => core.inject_pipeline_stall(address));
     }
 
-    /// Translates nothing into host code, for tests: that affects speed and nothing else.
+    /// Translates nothing into native code, for tests: that affects speed and nothing else.
     #[doc(hidden)]
     pub fn use_no_native_code(&mut self) {
         on!(&mut self.core, core => core.use_no_native_code());

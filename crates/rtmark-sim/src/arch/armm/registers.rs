@@ -53,7 +53,7 @@ const HOLDS: [u16; 16] = {
 
 /// The state of a core's registers.
 ///
-/// What instructions read and write most comes first: host code reaches it with a short offset.
+/// What instructions read and write most comes first: native code reaches it with a short offset.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Cpu {

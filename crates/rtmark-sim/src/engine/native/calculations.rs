@@ -14,8 +14,11 @@ impl Translator<'_> {
         let slot = self.steps[at].slot;
         match action {
             Action::Calculate { calc, form, sets_flags, writes } => {
-                let live = self.live[at + 1] & action.written_flags(&slot);
-                let alu = self.combine(&slot, calc, form, live & !calc.result_flags());
+                let written = action.written_flags(&slot);
+                let live = self.live[at + 1] & written;
+                let of_operand = written & !calc.result_flags();
+                let alu = self.combine(&slot, calc, form, live & of_operand);
+                self.pending.set(of_operand, None);
                 if writes {
                     if slot.d == SP as u8 {
                         self.asm.alu_immediate(Alu::And, Operand::Reg(Reg::RAX), !3);
@@ -46,13 +49,11 @@ impl Translator<'_> {
             }
             Action::Extend { datum, adds } => self.extend(&slot, datum, adds),
             Action::SwapBytes => {
-                let x = self.read(slot.m);
-                self.asm.mov(Reg::RAX, Operand::Reg(x));
+                self.copy(Reg::RAX, slot.m);
                 self.asm.swap_bytes(Reg::RAX);
             }
             Action::MoveTop => {
-                let x = self.read(slot.d);
-                self.asm.mov(Reg::RAX, Operand::Reg(x));
+                self.copy(Reg::RAX, slot.d);
                 self.asm.alu_immediate(Alu::And, Operand::Reg(Reg::RAX), 0xFFFF);
                 self.asm.alu_immediate(Alu::Or, Operand::Reg(Reg::RAX), slot.imm << 16);
             }
@@ -66,6 +67,12 @@ impl Translator<'_> {
         if action.written_flags(&slot).contains(Flags::NZ) {
             self.pending.set(Flags::NZ, Some(Recipe::Result(slot.d)));
         }
+    }
+
+    /// Copies a register of the program.
+    fn copy(&mut self, to: Reg, register: u8) {
+        let from = self.read(register);
+        self.asm.mov(to, Operand::Reg(from));
     }
 
     /// Puts the second operand of a calculation where it can be read once. Writes the carry flag that this
@@ -82,8 +89,7 @@ impl Translator<'_> {
             }
             Form::Register => Operand::Reg(self.read(slot.m)),
             Form::Shifted(shift, count) => {
-                let y = self.read(slot.m);
-                self.asm.mov(Reg::RCX, Operand::Reg(y));
+                self.copy(Reg::RCX, slot.m);
                 self.asm.shift(shift, Reg::RCX, count);
                 if carry {
                     self.asm.set_field(Cond::BELOW, frame::C);
@@ -109,8 +115,7 @@ impl Translator<'_> {
                 let y = self.second(slot, form, live);
                 self.asm.mov(Reg::RCX, y);
                 self.asm.unary(Unary::Not, Reg::RCX);
-                let x = self.read(slot.n);
-                self.asm.mov(Reg::RAX, Operand::Reg(x));
+                self.copy(Reg::RAX, slot.n);
                 let alu = if calc == Calc::Bic { Alu::And } else { Alu::Or };
                 self.asm.alu(alu, Reg::RAX, Operand::Reg(Reg::RCX));
                 return Some(alu);
@@ -134,14 +139,12 @@ impl Translator<'_> {
             if live.contains(Flags::C) {
                 self.asm.store_byte(frame::C, (slot.imm >> 31) as u8);
             }
-            let x = self.read(slot.n);
-            self.asm.mov(Reg::RAX, Operand::Reg(x));
+            self.copy(Reg::RAX, slot.n);
             self.carry_in(alu);
             self.asm.alu_immediate(alu, Operand::Reg(Reg::RAX), slot.imm);
         } else {
             let y = self.second(slot, form, live);
-            let x = self.read(slot.n);
-            self.asm.mov(Reg::RAX, Operand::Reg(x));
+            self.copy(Reg::RAX, slot.n);
             self.carry_in(alu);
             self.asm.alu(alu, Reg::RAX, y);
         }
@@ -168,13 +171,10 @@ impl Translator<'_> {
         live: Flags,
         expects: Option<u8>,
     ) {
-        let sum = calc.result_flags();
         let (nz, carries) = recipes(slot, calc, form, writes, alu);
         self.pending.set(Flags::NZ, nz);
         if calc.is_sum() {
-            self.pending.set(sum & !Flags::NZ, carries);
-        } else {
-            self.pending.set(calc_carry(slot, form), None);
+            self.pending.set(Flags::C | Flags::V, carries);
         }
         let mut now = Flags::empty();
         if nz.is_none() {
@@ -242,8 +242,7 @@ impl Translator<'_> {
     }
 
     fn extract_field(&mut self, slot: &Slot, signed: bool) {
-        let x = self.read(slot.n);
-        self.asm.mov(Reg::RAX, Operand::Reg(x));
+        self.copy(Reg::RAX, slot.n);
         let above = (32 - slot.imm - slot.aux) as u8;
         let shift = if signed { Shift::Sar } else { Shift::Shr };
         if above > 0 {
@@ -256,27 +255,16 @@ impl Translator<'_> {
 
     fn insert_field(&mut self, slot: &Slot, clears: bool) {
         let mask = (u32::MAX >> (32 - slot.aux)) << slot.imm;
-        let x = self.read(slot.d);
-        self.asm.mov(Reg::RAX, Operand::Reg(x));
+        self.copy(Reg::RAX, slot.d);
         self.asm.alu_immediate(Alu::And, Operand::Reg(Reg::RAX), !mask);
         if !clears {
-            let field = self.read(slot.n);
-            self.asm.mov(Reg::RCX, Operand::Reg(field));
+            self.copy(Reg::RCX, slot.n);
             if slot.imm > 0 {
                 self.asm.shift(Shift::Shl, Reg::RCX, slot.imm as u8);
             }
             self.asm.alu_immediate(Alu::And, Operand::Reg(Reg::RCX), mask);
             self.asm.alu(Alu::Or, Reg::RAX, Operand::Reg(Reg::RCX));
         }
-    }
-}
-
-/// Returns the carry flag, if a second operand that is not a sum's defines it.
-fn calc_carry(slot: &Slot, form: Form) -> Flags {
-    match form {
-        Form::Shifted(..) => Flags::C,
-        Form::Immediate if slot.aux == 1 => Flags::C,
-        _ => Flags::empty(),
     }
 }
 
