@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
 
 /// A program that counts: `movs r0, #0; ldr r1, =RAM; loop: adds r0, #1; str r0, [r1];
 /// cmp r0, #20; bne loop; movs r0, #0x18; ldr r1, =0x20026; bkpt 0xab`
@@ -284,8 +285,10 @@ fn a_running_program_can_be_interrupted() {
     std::fs::write(&path, bytes).expect("writable");
     let (mut rtmark, lines, address) = serve(&path.display().to_string(), "stm32c031");
     let mut connection = TcpStream::connect(address).expect("it listens");
+    connection.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
     connection.write_all(b"+$c#63").expect("sent");
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    // Longer than ten seconds of the chip take.
+    std::thread::sleep(Duration::from_millis(500));
     connection.write_all(b"\x03").expect("sent");
     let mut reply = Vec::new();
     let mut byte = [0];

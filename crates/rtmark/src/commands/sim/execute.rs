@@ -203,7 +203,7 @@ impl Arguments {
         prepared: Prepared<'a>,
         verbosity: Verbosity,
     ) -> Result<FinishedRun<'a>, CliError> {
-        let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
+        let Prepared { mut session, entry, until, mut ended, mut limit, dumps, inputs } = prepared;
         let RunSource { image, bytes, .. } = source;
         let mut run_observers = RunObservers {
             observers: self.observers(&session.machine, image)?,
@@ -212,10 +212,17 @@ impl Arguments {
             terminal: opened(&inputs)?,
         };
         if let Some(address) = &self.gdb {
-            let end = |machine: &Machine| limit.cycle_of(machine, image);
+            // Who debugs a program says when it has run for long enough.
+            let is_limited = self.max_cycles.is_some() || self.lasts.is_some();
+            let end = |machine: &Machine| {
+                if is_limited { limit.cycle_of(machine, image) } else { Cycles::MAX }
+            };
             let (machine, stopped) =
                 debug(address, session.machine, &end, &mut run_observers.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
+            if !is_limited {
+                limit = self.limit(&session);
+            }
         }
         session = session.with_file(bytes);
         let first = Cycles(self.snapshot_at.unwrap_or(u64::MAX));

@@ -97,7 +97,7 @@ pub struct Arguments {
     /// the time of --for elapses.
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     until: Option<Place>,
-    /// Cycles after which to give up on the run [default: ten seconds of the soc's clock]
+    /// Cycles after which to give up on the run [default: ten seconds of the soc's clock; under --gdb, never]
     #[arg(long, value_name = "N", value_parser = values::cycles)]
     max_cycles: Option<u64>,
     /// End the run successfully when the program prints this text; may be repeated

@@ -134,8 +134,8 @@ impl Arguments {
         Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
     }
 
-    /// Returns when to give up on the run.
-    fn limit(&self, session: &Session<'_>) -> RunLimit {
+    /// Returns when to give up on a run that continues now.
+    pub(super) fn limit(&self, session: &Session<'_>) -> RunLimit {
         if let Some(cycles) = self.max_cycles {
             return RunLimit::Cycles(Cycles(cycles));
         }
