@@ -9,9 +9,10 @@ use std::slice::Iter;
 use crate::engine::block::{NOTHING, SchedulePosition, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
 use crate::engine::dispatch::OpFn;
+use crate::engine::entries::Entry;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
 use crate::engine::micro_op::{Kind, MicroOp};
-use crate::engine::native::NativeCode;
+use crate::engine::native::{Links, NativeCode, Unlinked};
 use crate::exec::{ExecContext, Flow};
 use crate::isa::{Group, Op};
 use crate::memory::Place;
@@ -51,6 +52,14 @@ pub struct Cursor<'a> {
     pub plan: Option<PlanCursor<'a>>,
     /// The native code of the schedule, if it has any and the pass may execute all steps.
     pub native: Option<&'a NativeCode>,
+    /// Which native code follows which.
+    pub links: Option<&'a Links>,
+    /// Native code ends with the pass.
+    pub is_single: bool,
+    /// The entry to whose pass native code has come.
+    pub moved: Option<&'a Entry>,
+    /// The exit by which native code has ended the pass, if it is not linked.
+    pub unlinked: Option<Unlinked<'a>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -67,6 +76,10 @@ impl<'a> Cursor<'a> {
             target: from.pc,
             plan: None,
             native: None,
+            links: None,
+            is_single: false,
+            moved: None,
+            unlinked: None,
         }
     }
 
@@ -80,6 +93,25 @@ impl<'a> Cursor<'a> {
         self.from.pipe = PipeState::NONE;
         self.plan = None;
         self.native = None;
+    }
+
+    /// Begins a pass to which native code has come.
+    pub fn begin_linked(&mut self, entry: &'a Entry) {
+        self.enter(&entry.steps, entry.last);
+        self.from.pc = entry.block.address;
+        self.native = entry.plans.native.as_ref();
+        self.moved = Some(entry);
+    }
+
+    /// Halts before a step, with which [`Cursor::resume`] continues.
+    pub fn halt_before(&mut self, step: usize) {
+        self.rest = self.steps.get(step..).unwrap_or_default().iter();
+        self.limit = PassLimit::Slots(usize::MAX);
+    }
+
+    /// Returns all steps of the schedule.
+    pub const fn steps(&self) -> &'a [ScheduledOp] {
+        self.steps
     }
 
     /// Enters a fetch plan.

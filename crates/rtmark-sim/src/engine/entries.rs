@@ -19,6 +19,7 @@ use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::OpFn;
 use crate::engine::fetch_plan::FetchPlans;
 use crate::engine::micro_op::Kind;
+use crate::engine::native::Links;
 use crate::state::ProgramPoint;
 
 /// The initial and the greatest number of entries. It starts small because copies of a machine are
@@ -166,6 +167,8 @@ pub struct Entries {
     added: usize,
     /// The current generation: entries of earlier ones are stale.
     generation: u16,
+    /// Which native code of entries follows which.
+    pub links: Links,
 }
 
 impl Clone for Entries {
@@ -280,6 +283,7 @@ impl Entries {
         }
         self.added += 1;
         entry.generation = self.generation;
+        self.links.make_room(&entry);
         self.put(Place { key, entry });
     }
 
@@ -296,6 +300,7 @@ impl Entries {
 
     /// Makes all entries stale, so that blocks are looked up again.
     pub fn invalidate(&mut self) {
+        self.links.clear();
         match self.generation.checked_add(1) {
             Some(next) => self.generation = next,
             None => self.forget(),
@@ -304,6 +309,7 @@ impl Entries {
 
     /// Drops all entries, and with them their references to blocks.
     pub fn forget(&mut self) {
+        self.links.clear();
         self.places.fill_with(|| None);
         self.generation = 0;
     }

@@ -12,6 +12,10 @@
 pub mod block;
 mod block_builder;
 pub mod code_cache;
+#[cfg_attr(
+    not(all(feature = "native-code", target_arch = "x86_64", target_os = "linux")),
+    expect(dead_code, reason = "only native code begins passes by itself")
+)]
 pub mod cursor;
 pub mod dispatch;
 mod entries;

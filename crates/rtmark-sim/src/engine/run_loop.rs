@@ -48,6 +48,8 @@ enum RunEnd {
     Due,
     /// The next block has no entry that can be used. See [`Cursor::shown`].
     NoEntry(Option<(u32, u32)>),
+    /// Native code may continue with this entry after an exit, which may be an indirect one.
+    Link((u32, bool), Entry),
     /// An instruction trapped, which has been handled.
     Trapped,
 }
@@ -155,6 +157,11 @@ impl CortexM {
                 RunEnd::Trapped => return Ok(BlockRun::Executed),
                 RunEnd::NoEntry(Some((address, facts))) => self.code.note_shown(address, facts),
                 RunEnd::NoEntry(None) => {}
+                RunEnd::Link((exit, is_indirect), entry) => {
+                    entries.links.add(exit, is_indirect, &entry);
+                    looked_up = None;
+                    continue;
+                }
             }
             self.code.make_room(entries);
             let it_outcome = self.state.it_outcome(run.it);
@@ -195,6 +202,7 @@ impl CortexM {
         run: &mut RunPosition,
     ) -> Result<RunEnd, Stop> {
         let mut at = Cursor::from(run.point);
+        (at.links, at.is_single) = (Some(&entries.links), OBSERVED);
         let RunPosition { mut it, mut went, .. } = *run;
         let (mut has_passed, mut before) = (false, None);
         let end = loop {
@@ -209,6 +217,15 @@ impl CortexM {
                 let it_outcome = self.state.it_outcome(it);
                 match entries.get::<PIPELINED>(&at.from, it_outcome) {
                     Some((place, entry)) if !self.state.protected => {
+                        if let Some(unlinked) = at.unlinked.take()
+                            && (it == 0 || at.expects_condition())
+                            && !at.from.pipe.has_entered()
+                            && unlinked.may_lead_to(entry)
+                            && let (exit, is_indirect) = unlinked.exit()
+                            && entries.links.want(exit, is_indirect, at.from.pc)
+                        {
+                            break RunEnd::Link(unlinked.exit(), entry.clone());
+                        }
                         entries.note_successor(before, place);
                         entry
                     }
@@ -225,9 +242,7 @@ impl CortexM {
             if entry.plans.native.is_none() {
                 entries.prefetch_successors(entry);
             }
-            before = Some(entry);
             went = BlockRun::Executed;
-            let block = &*entry.block;
             let plan = if PIPELINED && self.has_fetched_elsewhere(entry, &at.from) {
                 None
             } else {
@@ -247,6 +262,10 @@ impl CortexM {
                 };
                 (&entry.steps, ending)
             };
+            let (entry, steps) =
+                at.moved.take().map_or((entry, steps), |entry| (entry, &entry.steps));
+            before = Some(entry);
+            let block = &*entry.block;
             let flow = match ending {
                 Ending::Next => Flow::Next,
                 Ending::Jump => Flow::Jump,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::soc::{Memory, MemoryKind, Soc};
 
 #[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
-pub use self::main_ram::MainRam;
+pub use self::main_ram::{CodeData, MainRam};
 
 /// The contents of one memory.
 #[derive(Clone, Debug)]

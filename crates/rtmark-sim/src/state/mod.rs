@@ -8,6 +8,7 @@
 mod access;
 mod blocker;
 mod call_state;
+mod chain;
 mod core_caches;
 mod core_state;
 mod data_timing;
@@ -40,6 +41,7 @@ use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
 pub use self::blocker::{BlockedInterval, Blocker};
 pub use self::call_state::CallState;
+pub use self::chain::Chain;
 pub use self::core_state::CoreState;
 pub use self::handlers::Handlers;
 pub use self::irq::{Irq, UnknownIrq};
@@ -68,6 +70,12 @@ pub struct State {
     /// Cycles since reset, up to the currently executing instruction.
     pub cycles: u64,
     pub instructions: u64,
+    /// How far native code has come.
+    #[cfg_attr(
+        not(all(feature = "native-code", target_arch = "x86_64", target_os = "linux")),
+        expect(dead_code, reason = "there is no native code")
+    )]
+    pub chain: Chain,
     /// The cycle in which anything other than instructions must be checked next.
     pub deadline: u64,
     pub limit: u64,
@@ -170,6 +178,7 @@ impl State {
             system: System::new(soc, features),
             cycles: 0,
             instructions: 0,
+            chain: Chain::default(),
             deadline: 0,
             limit: 0,
             lead: 0,

@@ -89,6 +89,7 @@ pub enum Action {
         datum: Datum,
         adds: bool,
     },
+    CountLeadingZeros,
     SwapBytes,
     MoveTop,
     ExtractField {
@@ -104,16 +105,25 @@ pub enum Action {
         datum: Datum,
         mode: Mode,
     },
+    /// Loads from the memory from which code comes, which shows the pipeline what is expected.
+    LoadCode {
+        datum: Datum,
+        mode: Mode,
+    },
+    /// Follows such a load.
+    Checked,
     Store {
         datum: Datum,
         mode: Mode,
     },
     LoadPair,
     StorePair,
-    /// LDM and POP. If they load the program counter, it must be this one.
+    /// LDM and POP. If they load the program counter, the pass continues only if it is this one.
     LoadList {
         follows: Option<u32>,
     },
+    /// LDM and POP that load the program counter, and end the pass.
+    LoadTarget,
     /// STM and PUSH; these and STMDB store below the base.
     StoreList {
         before: bool,
@@ -133,6 +143,10 @@ pub enum Action {
         target: u32,
         links: bool,
     },
+    /// Ends the pass with a jump to the address in a register. A call sets the link register.
+    JumpTo {
+        links: bool,
+    },
     /// Sets the link register.
     Link,
     /// Skips steps unless a condition holds.
@@ -141,18 +155,24 @@ pub enum Action {
     },
     /// Skips steps.
     Hop,
+    /// Fetches the next instruction from another line of a memory that never waits.
+    EnterLine,
 }
 
 impl Action {
-    /// Returns what native code does for a step, if it can execute it. `constant` tells what a literal is, if that
-    /// never changes.
-    pub fn of(step: &ScheduledOp, constant: impl FnOnce(&Slot) -> Option<u32>) -> Option<Self> {
+    /// Returns what native code does for a step, if it can execute it. `never_waits` tells that fetching code never does,
+    /// and `constant` what a literal is, if that never changes.
+    pub fn of(
+        step: &ScheduledOp,
+        never_waits: bool,
+        constant: impl FnOnce(&Slot) -> Option<u32>,
+    ) -> Option<Self> {
         let slot = &step.slot;
         match step.begin.kind {
             Kind::Plain if slot.op == Op::LdrLit => {
                 (slot.d != STACK_POINTER).then_some(Self::Constant(constant(slot)?))
             }
-            Kind::Plain => of_plain(slot),
+            Kind::Plain => of_plain(slot).filter(|action| never_waits || !action.jumps_anywhere()),
             Kind::Followed => of_followed(slot),
             Kind::ExpectedIt | Kind::CheckCondition => {
                 let condition = (slot.imm >> 4) as u8 & 15;
@@ -161,7 +181,21 @@ impl Action {
             Kind::If(condition) => Some(Self::If { condition }),
             Kind::Hop => Some(Self::Hop),
             Kind::Skip => Some(Self::Nothing),
-            Kind::CheckPrediction | Kind::CheckFacts | Kind::Line | Kind::Watch => None,
+            Kind::Line => never_waits.then_some(Self::EnterLine),
+            Kind::CheckPrediction | Kind::CheckFacts | Kind::Watch => None,
+        }
+    }
+
+    /// Returns whether it ends the pass with a jump to a target that is not known in advance.
+    const fn jumps_anywhere(self) -> bool {
+        matches!(self, Self::JumpTo { .. } | Self::LoadTarget)
+    }
+
+    /// Returns the load from the memory from which code comes in place of one from the main RAM.
+    pub const fn in_code(self) -> Option<Self> {
+        match self {
+            Self::Load { datum, mode } => Some(Self::LoadCode { datum, mode }),
+            _ => None,
         }
     }
 
@@ -170,16 +204,21 @@ impl Action {
         let is_transfer = matches!(
             self,
             Self::Load { .. }
+                | Self::LoadCode { .. }
                 | Self::Store { .. }
                 | Self::LoadPair
                 | Self::StorePair
                 | Self::LoadList { .. }
+                | Self::LoadTarget
                 | Self::StoreList { .. }
         );
         is_transfer
             || matches!(
                 self,
-                Self::Expect { .. } | Self::ExpectZero { .. } | Self::ExpectTarget { .. }
+                Self::Expect { .. }
+                    | Self::ExpectZero { .. }
+                    | Self::ExpectTarget { .. }
+                    | Self::JumpTo { .. }
             )
     }
 
@@ -209,12 +248,15 @@ impl Action {
             | Self::Multiply { .. }
             | Self::MultiplyAccumulate { .. }
             | Self::Extend { .. }
+            | Self::CountLeadingZeros
             | Self::SwapBytes
             | Self::MoveTop
             | Self::ExtractField { .. }
             | Self::InsertField { .. }
             | Self::Constant(_) => 1 << slot.d,
-            Self::Load { mode, .. } => 1 << slot.d | base(mode.moves_base()),
+            Self::Load { mode, .. } | Self::LoadCode { mode, .. } => {
+                1 << slot.d | base(mode.moves_base())
+            }
             Self::Store { mode, .. } => base(mode.moves_base()),
             Self::LoadPair => 1 << slot.d | 1 << slot.a,
             Self::LoadList { .. } => slot.imm | 1 << slot.n,
@@ -295,6 +337,7 @@ fn of_plain(slot: &Slot) -> Option<Action> {
     }
     let action = match slot.op {
         Op::Nop => Action::Nothing,
+        Op::Bx | Op::BlxR => Action::JumpTo { links: slot.op == Op::BlxR },
         Op::Cbz | Op::Cbnz => Action::ExpectZero { zero: slot.op == Op::Cbnz, otherwise },
         Op::LslR => Action::ShiftByRegister { shift: Shift::Shl, sets_flags: false },
         Op::LslsR => Action::ShiftByRegister { shift: Shift::Shl, sets_flags: true },
@@ -302,6 +345,9 @@ fn of_plain(slot: &Slot) -> Option<Action> {
         Op::LsrsR => Action::ShiftByRegister { shift: Shift::Shr, sets_flags: true },
         Op::AsrR => Action::ShiftByRegister { shift: Shift::Sar, sets_flags: false },
         Op::AsrsR => Action::ShiftByRegister { shift: Shift::Sar, sets_flags: true },
+        Op::RorR => Action::ShiftByRegister { shift: Shift::Ror, sets_flags: false },
+        Op::RorsR => Action::ShiftByRegister { shift: Shift::Ror, sets_flags: true },
+        Op::Clz => Action::CountLeadingZeros,
         Op::Mul => Action::Multiply { sets_flags: false },
         Op::Muls => Action::Multiply { sets_flags: true },
         Op::Mla => Action::MultiplyAccumulate { subtracts: false },
@@ -374,6 +420,10 @@ fn of_transfer(slot: &Slot) -> Option<Action> {
             let possible = !writes_sp && slot.aux == 0;
             let action = if loads { Action::LoadPair } else { Action::StorePair };
             return possible.then_some(action);
+        }
+        Op::Ldm | Op::Pop if slot.imm >> 15 == 1 => {
+            let possible = slot.aux == 1 || slot.op == Op::Pop;
+            return loads(slot, Some(0)).filter(|_| possible).map(|_| Action::LoadTarget);
         }
         Op::Ldm | Op::Pop => return loads(slot, None),
         Op::Stm | Op::Push | Op::Stmdb => {

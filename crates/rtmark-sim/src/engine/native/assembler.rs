@@ -115,7 +115,12 @@ pub struct Assembler {
     labels: Vec<Option<usize>>,
     /// Offsets of distances that end a jump, with its target.
     jumps: Vec<(usize, Label)>,
+    /// Offsets of words to which the place of the first link is added: see [`super::links`].
+    link_places: Vec<usize>,
 }
+
+/// The size of a link.
+pub const LINK_BYTES: u32 = 8;
 
 /// The prefix of operations on 64 bits.
 const WIDE: u8 = 8;
@@ -139,9 +144,14 @@ impl Assembler {
         self.code.len()
     }
 
+    /// Returns the offsets of the words to which the place of the first link is to be added.
+    pub fn link_places(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.link_places)
+    }
+
     /// Returns the code with all jumps resolved, or `None` if one leads nowhere.
     pub fn finish(self) -> Option<Vec<u8>> {
-        let Self { mut code, labels, jumps } = self;
+        let Self { mut code, labels, jumps, .. } = self;
         for (at, label) in jumps {
             let target = (*labels.get(label.0)?)?;
             // Relative to the end of the jump.
@@ -184,11 +194,11 @@ impl Assembler {
         }
     }
 
-    /// Appends an instruction with a datum at RSI + (RAX << scale) + offset.
-    fn of_datum(&mut self, opcode: &[u8], reg: Reg, scale: u8, offset: u8) {
-        self.opcode(BYTE, reg, Reg::RSI, opcode);
+    /// Appends an instruction with a datum at a base + (RAX << scale) + offset.
+    fn of_datum(&mut self, opcode: &[u8], reg: Reg, base: Reg, scale: u8, offset: u8) {
+        self.opcode(BYTE, reg, base, opcode);
         let size = if offset == 0 { 0 } else { 0x40 };
-        let place = [size | 4 | reg.low() << 3, scale << 6 | Reg::RAX.low() << 3 | Reg::RSI.low()];
+        let place = [size | 4 | reg.low() << 3, scale << 6 | Reg::RAX.low() << 3 | base.low()];
         self.code.extend_from_slice(&place);
         if offset != 0 {
             self.code.push(offset);
@@ -234,6 +244,62 @@ impl Assembler {
         }
     }
 
+    /// Stores a word.
+    pub fn store_immediate(&mut self, to: Field, value: u32) {
+        self.instruction(0, &[0xC7], Reg(0), Operand::Field(to));
+        self.word(value);
+    }
+
+    /// Stores the place of the first link.
+    pub fn store_first_link(&mut self, to: Field) {
+        self.store_immediate(to, 0);
+        self.link_places.push(self.code.len() - 4);
+    }
+
+    /// Loads all 64 bits of a register.
+    pub fn load_wide(&mut self, to: Reg, from: Field) {
+        self.instruction(WIDE, &[0x8B], to, Operand::Field(from));
+    }
+
+    /// Loads the 64 bits of a link, where the links begin at the address in a register.
+    pub fn load_link(&mut self, to: Reg, links: Reg, link: u32) {
+        self.of_link(0x8B, to, links, link);
+    }
+
+    /// Compares 64 bits of a register with a link, where the links begin at the address in another one.
+    pub fn compare_link(&mut self, reg: Reg, links: Reg, link: u32) {
+        self.of_link(0x3B, reg, links, link);
+    }
+
+    /// Adds all 64 bits of a register to another one.
+    pub fn add_wide_register(&mut self, to: Reg, from: Reg) {
+        self.instruction(WIDE, &[0x03], to, Operand::Reg(from));
+    }
+
+    fn of_link(&mut self, opcode: u8, reg: Reg, links: Reg, link: u32) {
+        // A base of R12 would need another encoding.
+        debug_assert_ne!(links.low(), 4, "{links:?}");
+        self.opcode(WIDE, reg, links, &[opcode, 0x80 | reg.low() << 3 | links.low()]);
+        self.link_places.push(self.code.len());
+        self.word(link.wrapping_mul(LINK_BYTES));
+    }
+
+    /// Calculates with all 64 bits of a register and a field.
+    pub fn alu_wide(&mut self, alu: Alu, to: Reg, from: Field) {
+        self.instruction(WIDE, &[(alu as u8) << 3 | 3], to, Operand::Field(from));
+    }
+
+    /// Adds a value below 2³¹ to all 64 bits of an operand.
+    pub fn add_wide(&mut self, to: Operand, value: u32) {
+        let short = i8::try_from(value).ok();
+        let opcode = if short.is_some() { 0x83 } else { 0x81 };
+        self.instruction(WIDE, &[opcode], Reg(Alu::Add as u8), to);
+        match short {
+            Some(short) => self.code.push(short as u8),
+            None => self.word(value),
+        }
+    }
+
     /// Compares all 64 bits of a field with a value below 2³¹.
     pub fn compare_wide(&mut self, field: Field, value: u32) {
         self.instruction(WIDE, &[0x81], Reg(Alu::Cmp as u8), Operand::Field(field));
@@ -248,6 +314,11 @@ impl Assembler {
     /// Compares a register with itself ANDed: only zero and sign are known then.
     pub fn test(&mut self, reg: Reg) {
         self.instruction(0, &[0x85], reg, Operand::Reg(reg));
+    }
+
+    /// The same with all 64 bits.
+    pub fn test_wide(&mut self, reg: Reg) {
+        self.instruction(WIDE, &[0x85], reg, Operand::Reg(reg));
     }
 
     /// Tests bits of the lowest byte of a register.
@@ -286,6 +357,21 @@ impl Assembler {
     pub fn shift(&mut self, shift: Shift, to: Reg, count: u8) {
         self.instruction(0, &[0xC1], Reg(shift as u8), Operand::Reg(to));
         self.code.push(count);
+    }
+
+    /// Rotates to the right by the lowest five bits of RCX.
+    pub fn rotate_by_rcx(&mut self, to: Reg) {
+        self.instruction(0, &[0xD3], Reg(Shift::Ror as u8), Operand::Reg(to));
+    }
+
+    /// Finds the highest bit that is set. If there is none, the result is not defined, and the host's flags say zero.
+    pub fn highest_bit(&mut self, to: Reg, from: Reg) {
+        self.instruction(0, &[0x0F, 0xBD], to, Operand::Reg(from));
+    }
+
+    /// Copies a register if a condition holds.
+    pub fn mov_if(&mut self, cond: Cond, to: Reg, from: Reg) {
+        self.instruction(0, &[0x0F, 0x40 | cond.0], to, Operand::Reg(from));
     }
 
     /// Shifts 64 bits by the lowest six bits of RCX.
@@ -339,9 +425,18 @@ impl Assembler {
     }
 
     pub fn load_datum(&mut self, to: Reg, datum: Datum, scale: u8, offset: u8) {
+        self.load_from(Reg::RSI, to, datum, scale, offset);
+    }
+
+    /// Loads a datum at RCX + (RAX << scale).
+    pub fn load_code_datum(&mut self, to: Reg, datum: Datum, scale: u8) {
+        self.load_from(Reg::RCX, to, datum, scale, 0);
+    }
+
+    fn load_from(&mut self, base: Reg, to: Reg, datum: Datum, scale: u8, offset: u8) {
         match datum.size {
-            4 => self.of_datum(&[0x8B], to, scale, offset),
-            _ => self.of_datum(&[0x0F, extending(datum)], to, scale, offset),
+            4 => self.of_datum(&[0x8B], to, base, scale, offset),
+            _ => self.of_datum(&[0x0F, extending(datum)], to, base, scale, offset),
         }
     }
 
@@ -350,7 +445,7 @@ impl Assembler {
             self.code.push(0x66);
         }
         let opcode = if datum.size == 1 { 0x88 } else { 0x89 };
-        self.of_datum(&[opcode], from, scale, offset);
+        self.of_datum(&[opcode], from, Reg::RSI, scale, offset);
     }
 
     pub fn jump_if(&mut self, cond: Cond, to: Label) {
@@ -361,6 +456,11 @@ impl Assembler {
     pub fn jump(&mut self, to: Label) {
         self.code.push(0xE9);
         self.jump_distance(to);
+    }
+
+    /// Jumps to the address in a register.
+    pub fn jump_to(&mut self, address: Reg) {
+        self.instruction(0, &[0xFF], Reg(4), Operand::Reg(address));
     }
 
     fn jump_distance(&mut self, to: Label) {
@@ -379,137 +479,4 @@ const fn extending(datum: Datum) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
-
-    use super::*;
-
-    const FAR: Field = Field(-0x1234);
-    const NEAR: Field = Field(0x40);
-    const SIGNED_BYTE: Datum = Datum { size: 1, signed: true };
-    const BYTE_DATUM: Datum = Datum { size: 1, signed: false };
-    const SIGNED_HALF: Datum = Datum { size: 2, signed: true };
-    const HALF: Datum = Datum { size: 2, signed: false };
-
-    /// Returns the instructions that another decoder reads.
-    fn read(write: impl FnOnce(&mut Assembler)) -> String {
-        let mut asm = Assembler::default();
-        write(&mut asm);
-        let code = asm.finish().expect("all labels are bound");
-        let mut formatter = IntelFormatter::new();
-        let mut texts = Vec::new();
-        for instruction in &mut Decoder::with_ip(64, &code, 0, DecoderOptions::NONE) {
-            assert!(!instruction.is_invalid(), "{code:02x?}");
-            let mut text = String::new();
-            formatter.format(&instruction, &mut text);
-            texts.push(text);
-        }
-        texts.join("; ")
-    }
-
-    macro_rules! reads {
-        ($($expected:literal = |$asm:ident| $($write:expr),+;)*) => {
-            $(assert_eq!(read(|$asm| { $($write;)+ }), $expected);)*
-        };
-    }
-
-    #[test]
-    fn another_decoder_reads_what_is_written() {
-        use Alu::{Adc, Add, And, Cmp, Or, Sbb, Sub, Xor};
-        let (near, far) = (Operand::Field(NEAR), Operand::Field(FAR));
-        let reg = Operand::Reg;
-        reads! {
-            "mov eax,r9d" = |asm| asm.mov(Reg::RAX, reg(Reg::R9));
-            "mov r11d,edx" = |asm| asm.mov(Reg::R11, reg(Reg::RDX));
-            "" = |asm| asm.mov(Reg::R8, reg(Reg::R8));
-            "mov r8d,[rdi+40h]" = |asm| asm.mov(Reg::R8, near);
-            "mov edx,[rdi-1234h]" = |asm| asm.mov(Reg::RDX, far);
-            "mov ecx,89ABCDEFh" = |asm| asm.mov_immediate(Reg::RCX, 0x89AB_CDEF);
-            "mov r10d,1" = |asm| asm.mov_immediate(Reg::R10, 1);
-            "mov [rdi+40h],r10d" = |asm| asm.store(NEAR, Reg::R10);
-            "mov [rdi-1234h],rax" = |asm| asm.store_wide(FAR, Reg::RAX);
-            "mov byte ptr [rdi+40h],1" = |asm| asm.store_byte(NEAR, 1);
-            "add eax,ecx; or ecx,r8d" =
-                |asm| asm.alu(Add, Reg::RAX, reg(Reg::RCX)), asm.alu(Or, Reg::RCX, reg(Reg::R8));
-            "adc eax,[rdi+40h]; sbb eax,edx" =
-                |asm| asm.alu(Adc, Reg::RAX, near), asm.alu(Sbb, Reg::RAX, reg(Reg::RDX));
-            "and r9d,r11d; sub eax,r10d; xor eax,eax" =
-                |asm| asm.alu(And, Reg::R9, reg(Reg::R11)), asm.alu(Sub, Reg::RAX, reg(Reg::R10)),
-                asm.alu(Xor, Reg::RAX, reg(Reg::RAX));
-            "cmp ecx,[rdi-1234h]" = |asm| asm.alu(Cmp, Reg::RCX, far);
-            "cmp eax,0FFFFFF80h; add r9d,7Fh" =
-                |asm| asm.alu_immediate(Cmp, reg(Reg::RAX), 0xFFFF_FF80),
-                asm.alu_immediate(Add, reg(Reg::R9), 127);
-            "sub eax,80h; cmp dword ptr [rdi+40h],0" =
-                |asm| asm.alu_immediate(Sub, reg(Reg::RAX), 128), asm.alu_immediate(Cmp, near, 0);
-            "cmp qword ptr [rdi+40h],7FFFFFFFh" = |asm| asm.compare_wide(NEAR, 0x7FFF_FFFF);
-            "cmp byte ptr [rdi-1234h],1" = |asm| asm.compare_byte(FAR, 1);
-            "cmp word ptr [rdi-1234h],0" = |asm| asm.compare_half(FAR, 0);
-            "test r8d,r8d; test edx,edx" = |asm| asm.test(Reg::R8), asm.test(Reg::RDX);
-            "test al,1; test cl,0C0h" = |asm| asm.test_byte(Reg::RAX, 1), asm.test_byte(Reg::RCX, 0xC0);
-            "test byte ptr [rdi-1234h],2" = |asm| asm.test_field(FAR, 2);
-            "cmc; ret" = |asm| asm.complement_carry(), asm.ret();
-            "not eax; not r9d" = |asm| asm.unary(Unary::Not, Reg::RAX), asm.unary(Unary::Not, Reg::R9);
-            "imul eax,r11d; imul ecx,[rdi+40h]" =
-                |asm| asm.multiply(Reg::RAX, reg(Reg::R11)), asm.multiply(Reg::RCX, near);
-            "ror eax,2; shl r8d,1Fh; shr ecx,7; sar edx,1" =
-                |asm| asm.shift(Shift::Ror, Reg::RAX, 2), asm.shift(Shift::Shl, Reg::R8, 31),
-                asm.shift(Shift::Shr, Reg::RCX, 7), asm.shift(Shift::Sar, Reg::RDX, 1);
-            "shl rax,20h; sar rax,cl; shr rax,cl" =
-                |asm| asm.shift_wide(Shift::Shl, Reg::RAX, 32), asm.shift_wide_by_rcx(Shift::Sar, Reg::RAX),
-                asm.shift_wide_by_rcx(Shift::Shr, Reg::RAX);
-            "bt rax,20h" = |asm| asm.test_bit_wide(Reg::RAX, 32);
-            "lea eax,[r9+1000h]; lea ecx,[rdx-4]; lea eax,[rax]" =
-                |asm| asm.add_offset(Reg::RAX, Reg::R9, 0x1000), asm.add_offset(Reg::RCX, Reg::RDX, !3),
-                asm.add_offset(Reg::RAX, Reg::RAX, 0);
-            "movsx eax,r8b; movzx ecx,dl; movsx eax,ax; movzx eax,r11w" =
-                |asm| asm.extend(Reg::RAX, Reg::R8, SIGNED_BYTE), asm.extend(Reg::RCX, Reg::RDX, BYTE_DATUM),
-                asm.extend(Reg::RAX, Reg::RAX, SIGNED_HALF), asm.extend(Reg::RAX, Reg::R11, HALF);
-            "bswap eax; bswap r9d" = |asm| asm.swap_bytes(Reg::RAX), asm.swap_bytes(Reg::R9);
-            "setb [rdi+40h]; seto cl" =
-                |asm| asm.set_field(Cond::BELOW, NEAR), asm.set(Cond::OVERFLOW, Reg::RCX);
-            "mov eax,[rsi+rax*4]; mov r8d,[rsi+rax*4+3Ch]" =
-                |asm| asm.load_datum(Reg::RAX, Datum::WORD, 2, 0), asm.load_datum(Reg::R8, Datum::WORD, 2, 60);
-            "movzx eax,word ptr [rsi+rax*2]; movsx eax,byte ptr [rsi+rax]" =
-                |asm| asm.load_datum(Reg::RAX, HALF, 1, 0), asm.load_datum(Reg::RAX, SIGNED_BYTE, 0, 0);
-            "mov [rsi+rax*4],r9d; mov [rsi+rax*2],r9w; mov [rsi+rax],dl" =
-                |asm| asm.store_datum(Reg::R9, Datum::WORD, 2, 0), asm.store_datum(Reg::R9, HALF, 1, 0),
-                asm.store_datum(Reg::RDX, BYTE_DATUM, 0, 0);
-        }
-    }
-
-    #[test]
-    fn conditions_and_their_inverses_have_their_names() {
-        let all = [
-            (Cond::OVERFLOW, "jo", "jno"),
-            (Cond::BELOW, "jb", "jae"),
-            (Cond::NOT_BELOW, "jae", "jb"),
-            (Cond::EQUAL, "je", "jne"),
-            (Cond::NOT_EQUAL, "jne", "je"),
-            (Cond::ABOVE, "ja", "jbe"),
-            (Cond::SIGN, "js", "jns"),
-            (Cond::NOT_LESS, "jge", "jl"),
-            (Cond::GREATER, "jg", "jle"),
-        ];
-        for (cond, name, inverse) in all {
-            for (cond, name) in [(cond, name), (cond.inverse(), inverse)] {
-                let written = read(|asm| {
-                    let there = asm.label();
-                    asm.jump_if(cond, there);
-                    asm.ret();
-                    asm.bind(there);
-                    asm.jump(there);
-                });
-                assert_eq!(written, format!("{name} 7; ret; jmp 7"));
-            }
-        }
-    }
-
-    #[test]
-    fn code_with_a_jump_to_nowhere_is_none() {
-        let mut asm = Assembler::default();
-        let nowhere = asm.label();
-        asm.jump(nowhere);
-        assert_eq!(asm.finish(), None);
-    }
-}
+mod tests;

@@ -48,6 +48,14 @@ impl Translator<'_> {
                 self.asm.alu(alu, Reg::RAX, Operand::Reg(Reg::RCX));
             }
             Action::Extend { datum, adds } => self.extend(&slot, datum, adds),
+            Action::CountLeadingZeros => {
+                let x = self.read(slot.m);
+                // 63 - 31 zeros above no bit at all.
+                self.asm.mov_immediate(Reg::RCX, 63);
+                self.asm.highest_bit(Reg::RAX, x);
+                self.asm.mov_if(Cond::EQUAL, Reg::RAX, Reg::RCX);
+                self.asm.alu_immediate(Alu::Xor, Operand::Reg(Reg::RAX), 31);
+            }
             Action::SwapBytes => {
                 self.copy(Reg::RAX, slot.m);
                 self.asm.swap_bytes(Reg::RAX);
@@ -199,6 +207,20 @@ impl Translator<'_> {
     /// Shifts by the low byte of a register, into RAX.
     fn shift_by_register(&mut self, slot: &Slot, shift: Shift, carry: bool) {
         let (x, y) = (self.read(slot.n), self.read(slot.m));
+        if shift == Shift::Ror {
+            let done = self.asm.label();
+            self.asm.mov(Reg::RCX, Operand::Reg(y));
+            self.asm.mov(Reg::RAX, Operand::Reg(x));
+            self.asm.rotate_by_rcx(Reg::RAX);
+            if carry {
+                self.asm.test_byte(Reg::RCX, 0xFF);
+                self.asm.jump_if(Cond::EQUAL, done);
+                self.asm.test_bit_wide(Reg::RAX, 31);
+                self.asm.set_field(Cond::BELOW, frame::C);
+                self.asm.bind(done);
+            }
+            return;
+        }
         let (few, done) = (self.asm.label(), self.asm.label());
         self.asm.mov(Reg::RCX, Operand::Reg(y));
         self.asm.mov(Reg::RAX, Operand::Reg(x));

@@ -22,6 +22,23 @@ pub const CODE_LOW: Field = of_state(offset_of!(State, bus.code_writes.low));
 pub const CODE_HIGH: Field = of_state(offset_of!(State, bus.code_writes.high));
 /// The end of the main stack, if that is watched; otherwise zero.
 pub const STACK_END: Field = of_state(offset_of!(State, watches.stack.end));
+/// Where the links are, 64 bits.
+pub const LINKS: Field = of_state(offset_of!(State, chain.links));
+/// The target of a jump to an address that is not known in advance.
+pub const TARGET: Field = of_state(offset_of!(State, chain.target));
+/// Where it continues after the current instruction, 64 bits.
+pub const NEXT: Field = of_state(offset_of!(State, chain.next));
+/// Where the contents of the memory from which code comes are, 64 bits.
+pub const CODE: Field = of_state(offset_of!(State, chain.code));
+/// The cycle in which the current pass began, and the instructions executed before it, 64 bits each.
+pub const CYCLES: Field = of_state(offset_of!(State, chain.cycles));
+pub const INSTRUCTIONS: Field = of_state(offset_of!(State, chain.instructions));
+/// The cycle before which all steps of a pass must begin, 64 bits.
+pub const DEADLINE: Field = of_state(offset_of!(State, chain.deadline));
+/// Which schedule the current pass executes.
+pub const CURRENT: Field = of_state(offset_of!(State, chain.current));
+/// An address in the line from which code comes.
+pub const LINE: Field = of_state(offset_of!(State, line));
 
 /// Returns the field of a register.
 pub const fn register(register: u8) -> Field {

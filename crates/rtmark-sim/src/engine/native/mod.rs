@@ -7,15 +7,20 @@
 //! every rare case is in one place. Steps without native code are executed by their functions, too, and the native
 //! code is entered again after them.
 //!
+//! Where code is fetched from a memory that never waits, native code that ends a pass continues with that of the next one
+//! by itself ([`links`]), up to the deadline: a chain of passes, whose position is in [`Chain`].
+//!
 //! In the order of use: [`action`] says what native code does for a step, [`translator`] writes it with an
-//! [`assembler`], and [`pages`] makes it executable. [`flags`] and [`registers`] hold what the translator knows of the
+//! [`assembler`], [`exits`] what is between two passes, and [`pages`] makes it executable. [`flags`] and [`registers`] hold what the translator knows of the
 //! program's flags and registers at each step.
 
 mod action;
 mod assembler;
 mod calculations;
+mod exits;
 mod flags;
 mod frame;
+mod links;
 mod pages;
 mod registers;
 #[cfg(test)]
@@ -23,17 +28,23 @@ mod tests;
 mod transfers;
 mod translator;
 
-use std::cell::Cell;
 use std::slice::Iter;
 
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::{OpFn, end};
+use crate::engine::entries::Entry;
 use crate::exec::{Ending, ExecContext};
 use crate::isa::Slot;
-use crate::memory::MainRam;
+use crate::memory::{CodeData, MainRam};
+#[cfg(doc)]
+use crate::state::Chain;
 use crate::state::State;
+use crate::timing::Rules;
+use crate::timing::pipeline::CoreBus;
 
+use self::assembler::LINK_BYTES;
+pub use self::links::Links;
 use self::pages::Function;
 pub use self::pages::NativePages;
 
@@ -45,6 +56,8 @@ pub struct NativeCode {
     expected: Expected,
     /// Where it begins with the first step, if it can.
     first: Option<u32>,
+    /// Where other code enters it for a pass, if that is possible.
+    begin: Option<u32>,
     steps: Box<[NativeStep]>,
 }
 
@@ -66,6 +79,10 @@ struct Expected {
     no_code_in_ram: bool,
     /// Reading a literal takes no time, and nothing checks it.
     immediate_literals: bool,
+    /// Fetching code takes no time.
+    never_waits: bool,
+    /// The memory from which code comes, if reading it takes no time either, and nothing checks that.
+    code: Option<CodeData>,
 }
 
 impl Expected {
@@ -76,15 +93,34 @@ impl Expected {
         is_usable.then_some(Self {
             ram,
             no_code_in_ram: state.bus.code_writes.is_empty(),
-            immediate_literals: false,
+            immediate_literals: state.has_immediate_literals(),
+            never_waits: state.never_waits_for_code(),
+            code: state.bus.code_data().filter(|code| {
+                code.base.is_multiple_of(4) && code.bytes < 1 << 29 && state.has_immediate_code()
+            }),
         })
     }
 
     #[inline(always)]
-    const fn holds(&self, state: &State) -> bool {
+    fn holds(&self, state: &State) -> bool {
         state.bus.is_main_ram(self.ram)
             && (!self.no_code_in_ram || state.bus.code_writes.is_empty())
             && (!self.immediate_literals || state.has_immediate_literals())
+            && (!self.never_waits || state.never_waits_for_code())
+            && self.code.is_none_or(|code| {
+                state.bus.is_code_data(code)
+                    && state.bus.code_bytes().len() >= code.bytes as usize
+                    && state.has_immediate_code()
+            })
+    }
+
+    /// Returns whether these hold if others do.
+    fn follow_from(&self, others: &Self) -> bool {
+        self.ram == others.ram
+            && self.no_code_in_ram <= others.no_code_in_ram
+            && self.immediate_literals <= others.immediate_literals
+            && self.never_waits <= others.never_waits
+            && (self.code.is_none() || self.code == others.code)
     }
 }
 
@@ -93,6 +129,12 @@ impl Expected {
 struct Exit {
     step: usize,
     way: Way,
+    /// The number of its link among those of the code, if it may be linked.
+    link: Option<u32>,
+    /// It was linked, but the next pass has to wait for the deadline.
+    is_late: bool,
+    /// The target of its jump is not known in advance. Its links are a table of targets.
+    is_indirect: bool,
 }
 
 /// How a pass continues at the step before which native code has ended.
@@ -108,10 +150,51 @@ enum Way {
     Jump,
 }
 
+/// An exit that is not linked, by which native code has ended a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlinked<'a> {
+    native: &'a NativeCode,
+    exit: u32,
+    is_indirect: bool,
+}
+
+impl Unlinked<'_> {
+    /// Returns whether the pass after it may be executed by an entry's native code, whenever a pass ends there.
+    pub fn may_lead_to(&self, entry: &Entry) -> bool {
+        entry.plans.native.as_ref().is_some_and(|native| native.may_follow(self.native))
+    }
+
+    /// Returns the exit, as a link of it is made.
+    pub const fn exit(&self) -> (u32, bool) {
+        (self.exit, self.is_indirect)
+    }
+}
+
+/// The bit of a late exit.
+const LATE: u32 = 1 << 15;
+/// The bit of an indirect exit.
+const INDIRECT: u32 = 1 << 14;
+
+/// How far a pass has brought the program when it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Passed {
+    cycles: u32,
+    instructions: u32,
+}
+
 impl Exit {
+    const fn new(step: usize, way: Way) -> Self {
+        Self { step, way, link: None, is_late: false, is_indirect: false }
+    }
+
     /// Returns the exit as native code returns it.
     const fn bits(self) -> u32 {
-        (self.step as u32) << 2 | self.way as u32
+        let link = match self.link {
+            Some(link) => link + 1,
+            None => 0,
+        };
+        let indirect = if self.is_indirect { INDIRECT } else { 0 };
+        link << 16 | indirect | (self.step as u32) << 2 | self.way as u32
     }
 
     #[inline(always)]
@@ -122,7 +205,35 @@ impl Exit {
             2 => Way::Leave,
             _ => Way::Jump,
         };
-        Self { step: (bits >> 2) as usize, way }
+        Self {
+            step: ((bits & (INDIRECT - 1)) >> 2) as usize,
+            way,
+            link: (bits >> 16).checked_sub(1),
+            is_late: bits & LATE != 0,
+            is_indirect: bits & INDIRECT != 0,
+        }
+    }
+
+    /// Returns how far the pass has come, if it ends here.
+    fn passed(self, steps: &[ScheduledOp], rules: &Rules) -> Option<Passed> {
+        let step = match self.way {
+            Way::Own => return None,
+            Way::Linked => steps
+                .last()
+                .filter(|last| self.step == steps.len() && last.begin.kind.is_instruction())?,
+            Way::Leave | Way::Jump => steps.get(self.step)?,
+        };
+        let begin = &step.begin;
+        let loaded = self.is_indirect && step.slot.loads_pc();
+        let jump = match self.way {
+            Way::Jump if loaded => rules.refill + rules.refill_loaded,
+            Way::Jump => rules.refill,
+            _ => 0,
+        };
+        Some(Passed {
+            cycles: begin.cycles + u32::from(begin.cost) + u32::from(jump),
+            instructions: u32::from(begin.count) + 1,
+        })
     }
 }
 
@@ -137,23 +248,41 @@ impl NativeCode {
         if pages.are_full() {
             return None;
         }
-        let mut expected = Expected::now(state)?;
-        let has_literals = Cell::new(false);
+        let expected = Expected::now(state)?;
         let constant = |slot: &Slot| {
-            let (value, _) = state.literal(slot).filter(|_| state.has_immediate_literals())?;
-            has_literals.set(true);
+            let (value, _) = state.literal(slot).filter(|_| expected.immediate_literals)?;
             Some(value)
         };
-        let translation = translator::translate(address, steps, &expected, constant)?;
-        expected.immediate_literals = has_literals.get();
-        let function = pages.publish(&translation.code)?;
+        let code_is_usual = !state.rules.model_buses() || CoreBus::of(address) == CoreBus::USUAL;
+        let translation = translator::translate(
+            address,
+            steps,
+            &expected,
+            (state.rules, code_is_usual),
+            constant,
+        )?;
         let steps: Box<[_]> = steps
             .iter()
-            .zip(translation.entries)
-            .map(|(step, entry)| NativeStep { own: step.run(), entry })
+            .zip(&translation.entries)
+            .map(|(step, &entry)| NativeStep { own: step.run(), entry })
             .collect();
         let first = steps.first()?.entry;
-        Some(Self { function, expected, first, steps })
+        let begin = translation.begin;
+        // Linked code may read it, too.
+        let reads_code = translation.reads_code || translation.exits > 0;
+        let expected = Expected { code: expected.code.filter(|_| reads_code), ..expected };
+        let function = pages.publish(translation)?;
+        Some(Self { function, expected, first, begin, steps })
+    }
+
+    /// Returns whether its passes may follow those of other code.
+    fn may_follow(&self, other: &Self) -> bool {
+        self.begin.is_some() && self.expected.follow_from(&other.expected)
+    }
+
+    /// Returns the number of an exit among all of them.
+    const fn number(&self, link: u32) -> u32 {
+        self.function.exits.start + link
     }
 
     /// Links the steps that it was made of, so that it continues after steps that it does not execute.
@@ -161,6 +290,16 @@ impl NativeCode {
         for (step, next) in steps.iter_mut().zip(self.steps.iter().skip(1)) {
             step.next = if next.entry.is_some() { run } else { next.own };
         }
+    }
+
+    /// Returns the function that it is.
+    const fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// Returns the address at which other code begins a pass, if that is possible.
+    fn address(&self) -> Option<usize> {
+        Some(self.function.address(self.begin?))
     }
 
     /// Continues with the function of a step.
@@ -178,43 +317,128 @@ impl NativeCode {
         }
     }
 
-    /// Executes steps from one on. Returns `None` if it cannot begin there, or not now.
+    /// Executes steps from one on, and passes that are linked. Returns `None` if it cannot begin there, or not now.
     #[inline(always)]
-    fn execute(&self, state: &mut State, step: usize) -> Option<Exit> {
+    fn execute(&self, state: &mut State, step: usize, links: &Links) -> Option<Exit> {
         let entry = if step == 0 { self.first } else { self.steps.get(step)?.entry }?;
-        let can = self.expected.holds(state);
-        can.then(|| Exit::from_bits(self.function.call(entry, state)))
+        if !self.expected.holds(state) {
+            return None;
+        }
+        Some(Exit::from_bits(self.function.call(entry, state, links)?))
+    }
+
+    /// Returns the exit as one that may be linked, if it may.
+    #[inline(always)]
+    fn unlinked(&self, exit: Exit) -> Option<Unlinked<'_>> {
+        let link = exit.link.filter(|_| !exit.is_late)?;
+        Some(Unlinked { native: self, exit: self.number(link), is_indirect: exit.is_indirect })
+    }
+
+    /// Continues a pass where native code has ended: `left` are the steps from `begin` on.
+    #[inline(always)]
+    fn resume<'a>(
+        &'a self,
+        state: &mut State,
+        pass: &mut Cursor<'a>,
+        left: &'a [ScheduledOp],
+        begin: usize,
+        exit: Exit,
+    ) -> Ending {
+        let Exit { step, way, is_indirect, .. } = exit;
+        pass.unlinked = self.unlinked(exit);
+        let executed = step.wrapping_sub(begin);
+        let mut rest = left.get(executed..).unwrap_or_default().iter();
+        match way {
+            Way::Own => return self.continue_at(step, state, pass, rest),
+            Way::Linked => {
+                if let Some(before) = left.get(executed.wrapping_sub(1)) {
+                    return (before.next)(state, pass, rest);
+                }
+            }
+            Way::Leave | Way::Jump => {}
+        }
+        let Some(current) = rest.next() else { return end(state, pass, rest) };
+        pass.move_to(current, &rest);
+        if way != Way::Jump {
+            return Ending::Next;
+        }
+        let mut target = current.slot.imm;
+        if is_indirect {
+            target = state.chain.target;
+            if current.slot.loads_pc() {
+                pass.has_loaded_target(state);
+            }
+        }
+        pass.jumps(state, target & !1);
+        Ending::Jump
     }
 }
 
 /// Executes the steps of a pass in native code as far as they follow each other, and then continues with their
-/// functions.
+/// functions, if need be those of another pass to which the code is linked.
 pub fn run<'a>(state: &mut State, pass: &mut Cursor<'a>, rest: Iter<'a, ScheduledOp>) -> Ending {
     let left = rest.as_slice();
     let Some(first) = left.first() else { return end(state, pass, rest) };
-    let Some(native) = pass.native else { return first.run()(state, pass, rest) };
+    let (Some(native), Some(links)) = (pass.native, pass.links) else {
+        return first.run()(state, pass, rest);
+    };
     let begin = native.steps.len().wrapping_sub(left.len());
-    let Some(Exit { step, way }) = native.execute(state, begin) else {
+    let may_be_linked = !native.function.exits.is_empty();
+    if may_be_linked {
+        let chain = &mut state.chain;
+        (chain.cycles, chain.instructions) = (pass.from.cycles, pass.from.instructions);
+        chain.deadline = if pass.is_single { 0 } else { state.deadline };
+        chain.current = native.number(0) * LINK_BYTES;
+    }
+    let Some(exit) = native.execute(state, begin, links) else {
         return native.continue_at(begin, state, pass, rest);
     };
-    let executed = step.wrapping_sub(begin);
-    let mut rest = left.get(executed..).unwrap_or_default().iter();
-    match way {
-        Way::Own => return native.continue_at(step, state, pass, rest),
-        Way::Linked => {
-            if let Some(before) = left.get(executed.wrapping_sub(1)) {
-                return (before.next)(state, pass, rest);
-            }
-        }
-        Way::Leave | Way::Jump => {}
+    if !may_be_linked || state.chain.instructions == pass.from.instructions {
+        native.resume(state, pass, left, begin, exit)
+    } else {
+        move_on(state, pass, native, links, exit)
     }
-    let Some(current) = rest.next() else { return end(state, pass, rest) };
-    pass.move_to(current, &rest);
-    if way != Way::Jump {
+}
+
+/// Continues with the pass to which native code has come.
+#[inline(never)]
+fn move_on<'a>(
+    state: &mut State,
+    pass: &mut Cursor<'a>,
+    mut native: &'a NativeCode,
+    links: &'a Links,
+    exit: Exit,
+) -> Ending {
+    let chain = state.chain;
+    let (mut cycles, mut instructions) = (chain.cycles, chain.instructions);
+    let first_exit = chain.current / LINK_BYTES;
+    if first_exit != native.number(0)
+        && let Some(entry) = links.entry(first_exit)
+        && let Some(other) = &entry.plans.native
+    {
+        native = other;
+        pass.begin_linked(entry);
+    }
+    let steps = pass.steps();
+    if exit.is_late
+        && let Some(passed) = exit.passed(steps, state.rules)
+    {
+        cycles -= u64::from(passed.cycles);
+        instructions -= u64::from(passed.instructions);
+    }
+    (pass.from.cycles, pass.from.instructions) = (cycles, instructions);
+    let continues = match exit.way {
+        Way::Own => true,
+        Way::Linked => exit.step < steps.len(),
+        Way::Leave | Way::Jump => false,
+    };
+    if continues {
+        // Each call of a step's function may come here again, so these calls must not be nested.
+        pass.unlinked = native.unlinked(exit);
+        pass.halt_before(exit.step);
         return Ending::Next;
     }
-    pass.jumps(state, current.slot.imm & !1);
-    Ending::Jump
+    native.resume(state, pass, steps, 0, exit)
 }
 
 impl State {
@@ -222,5 +446,22 @@ impl State {
     #[inline(always)]
     const fn has_immediate_literals(&self) -> bool {
         self.lines.near().is_immediate() && !self.protected
+    }
+
+    /// Returns whether data in the memory of the code is read in no time, and nothing checks that.
+    #[inline(always)]
+    const fn has_immediate_code(&self) -> bool {
+        self.has_immediate_literals() && !self.slow.exists()
+    }
+
+    /// Returns whether fetching code takes no time, and no prediction decides where it is fetched.
+    #[inline(always)]
+    const fn never_waits_for_code(&self) -> bool {
+        let near = self.lines.near();
+        near.fetches_without_wait()
+            && !near.is_behind_core()
+            && self.line_mask == near.line_mask()
+            && !self.slow.exists()
+            && !self.rules.predicts_branches
     }
 }

@@ -3,24 +3,31 @@
 //! Everything here that the compiler cannot check rests on what [`super::translator`] writes:
 //!
 //! - Code reads and writes the fields of [`super::frame`], which belong to the state that it is called with, and the
-//!   main RAM from its beginning to the length in [`MainRam`], which each access is compared with.
+//!   main RAM from its beginning to the length in [`MainRam`], which each access is compared with. It reads the memory
+//!   from which code comes in the same way, to the length in [`CodeData`].
 //! - It changes no register that a function must preserve, and the stack only by returning. It calls nothing.
 //! - It is entered at offsets that the translator returned together with it, and ends with a return: each jump leads
-//!   to an instruction in it, and the last instruction is a jump or a return.
+//!   to an instruction in it, or to the address in a link; the last instruction is a jump or a return.
+//! - Links are read at the numbers that were reserved for it, and [`Links`] have room for these, or it is not called.
+//!   Each leads to where code of an entry that they keep may be entered.
 #![expect(
     unsafe_code,
     reason = "the compiler knows nothing of code that is made while the program runs"
 )]
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::engine::native::assembler::LINK_BYTES;
 use crate::engine::native::frame;
+use crate::engine::native::links::Links;
+use crate::engine::native::translator::Translation;
 #[cfg(doc)]
-use crate::memory::MainRam;
+use crate::memory::{CodeData, MainRam};
 use crate::state::State;
 
 /// The size of an area for code.
@@ -30,6 +37,8 @@ const AREA: usize = 1 << 18;
 const MOST: usize = 4;
 /// The alignment of functions.
 const ALIGNMENT: usize = 32;
+/// The most exits that are ever numbered, which bounds the memory for links.
+const EXITS: u32 = 1 << 17;
 
 /// What native code is, for the compiler: it receives where the registers and the main RAM are, and returns an exit.
 type Code = unsafe extern "sysv64" fn(*mut u8, *mut u8) -> u32;
@@ -94,6 +103,8 @@ struct Areas {
     used: usize,
     /// Those that are full, while code in them is kept.
     older: Vec<Weak<Area>>,
+    /// How many exits have been numbered.
+    exits: u32,
     /// Code has been too large for what is left.
     are_full: bool,
     /// The system gives no memory for code.
@@ -146,16 +157,32 @@ impl NativePages {
         self.is_off || areas.are_refused || areas.are_full && !areas.can_grow()
     }
 
-    /// Makes code executable. Returns `None` if there is no memory for it.
-    pub fn publish(&self, code: &[u8]) -> Option<Function> {
-        let (area, offset) = self.areas().reserve(code.len())?;
+    /// Makes code executable, and numbers its exits. Returns `None` if there is no memory for it.
+    pub fn publish(&self, translation: Translation) -> Option<Function> {
+        let Translation { mut code, link_places, exits, reads_code, .. } = translation;
+        let (area, offset, exits) = {
+            let mut areas = self.areas();
+            let first = areas.exits;
+            let end = first + exits;
+            if end > EXITS {
+                areas.are_refused = true;
+                return None;
+            }
+            let (area, offset) = areas.reserve(code.len())?;
+            areas.exits = end;
+            (area, offset, first..end)
+        };
+        for at in link_places {
+            let word = code.get_mut(at..).and_then(|rest| rest.first_chunk_mut())?;
+            *word = u32::from_le_bytes(*word).wrapping_add(exits.start * LINK_BYTES).to_le_bytes();
+        }
         // SAFETY: The bytes from the offset on are in the area, and reserved for this code.
         let start = unsafe {
             let to = area.to_write.add(offset);
             std::ptr::copy_nonoverlapping(code.as_ptr(), to.as_ptr(), code.len());
             area.to_execute.add(offset)
         };
-        Some(Function { start, _area: area })
+        Some(Function { start, exits, reads_code, _area: area })
     }
 }
 
@@ -163,6 +190,10 @@ impl NativePages {
 #[derive(Debug)]
 pub struct Function {
     start: NonNull<u8>,
+    /// The numbers of its exits that may be linked.
+    pub exits: Range<u32>,
+    /// Whether it reads the memory from which code comes.
+    reads_code: bool,
     /// Keeps it mapped.
     _area: Arc<Area>,
 }
@@ -173,16 +204,33 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
-    /// Executes the code from one of its entries on. Returns the bits of an exit.
+    /// Returns the address of an entry.
+    pub fn address(&self, entry: u32) -> usize {
+        self.start.as_ptr().wrapping_add(entry as usize).expose_provenance()
+    }
+
+    /// Executes the code from one of its entries on, and code that is linked to it. Returns the bits of an exit, or
+    /// `None` if there is no room for the links of its own exits.
     #[inline(always)]
-    pub fn call(&self, entry: u32, state: &mut State) -> u32 {
+    pub fn call(&self, entry: u32, state: &mut State, links: &Links) -> Option<u32> {
+        // Without exits that may be linked it reads no links, and only its own accesses count.
+        let may_be_linked = !self.exits.is_empty();
+        if may_be_linked {
+            if !links.cover(self) {
+                return None;
+            }
+            state.chain.links = links.as_ptr().expose_provenance();
+        }
+        if may_be_linked || self.reads_code {
+            state.chain.code = state.bus.code_bytes().as_ptr().expose_provenance();
+        }
         let ram = state.bus.main_ram_start();
         let state = std::ptr::from_mut(state).cast::<u8>();
         // SAFETY: See the module. The area is mapped as long as this function exists.
         unsafe {
             let at = self.start.add(entry as usize);
             let code = std::mem::transmute::<*mut u8, Code>(at.as_ptr());
-            code(state.add(frame::BASE), ram)
+            Some(code(state.add(frame::BASE), ram))
         }
     }
 }

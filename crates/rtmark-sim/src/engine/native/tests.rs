@@ -1,14 +1,19 @@
 //! Native code against the same instructions one by one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::{Exit, NativeCode, NativePages, Way};
-use crate::engine::block::{ScheduledOp, lay_out};
+use super::{Exit, Links, NativeCode, NativePages, Way, run};
+use crate::engine::block::{Block, Code, ScheduledOp, lay_out};
+use crate::engine::cursor::Cursor;
+use crate::engine::entries::Entry;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::native::action::Action;
+use crate::engine::native::links::TARGETS;
+use crate::engine::native::translator::Translation;
 use crate::exec::tests::{RAM, Random, registers, slots, state};
-use crate::exec::{Flow, Standalone};
-use crate::isa::{Group, Op, Slot};
+use crate::exec::{Ending, Flow, Standalone};
+use crate::isa::{Group, Op, Slot, decode};
 use crate::soc::CoreKind;
 use crate::state::State;
 
@@ -54,6 +59,10 @@ fn execute_alone(state: &mut State, step: &ScheduledOp) -> Effect {
         }
         Kind::Hop => Effect::Expected(1 + slot.aux as usize),
         Kind::Skip => Effect::Expected(1),
+        Kind::Line => {
+            state.line = slot.imm;
+            Effect::Expected(1)
+        }
         kind => {
             state.cpu.pc = next;
             // Lists that are followed write their base back, and have their target where others say so.
@@ -75,13 +84,13 @@ fn execute_alone(state: &mut State, step: &ScheduledOp) -> Effect {
 }
 
 /// Returns what native code may change.
-fn seen(state: &State) -> (Vec<u32>, Vec<u8>, bool) {
+fn seen(state: &State) -> (Vec<u32>, Vec<u8>, bool, u32) {
     let cpu = &state.cpu;
     let mut registers = cpu.r[..15].to_vec();
     registers.extend([cpu.apsr(), cpu.other_sp, cpu.ipsr.into(), cpu.control, cpu.fpscr]);
     let mut ram = vec![0; RAM_BYTES];
     state.bus.peek(RAM, &mut ram);
-    (registers, ram, state.bus.code_writes.dirty)
+    (registers, ram, state.bus.code_writes.dirty, state.line)
 }
 
 /// Returns slots of each operation that native code executes.
@@ -103,7 +112,7 @@ fn candidates(state: &State, random: &mut Random) -> Vec<Vec<Slot>> {
             return false;
         };
         let followed = MicroOp::followed(slot, slot.imm & !1).is_some();
-        followed || Action::of(&step, |_| None).is_some()
+        followed || Action::of(&step, true, |_| None).is_some()
     };
     let mut known: Vec<Vec<Slot>> = of_each.into_values().map(|(_, known)| known).collect();
     for known in &mut known {
@@ -138,6 +147,7 @@ fn micro_op(state: &State, slot: &Slot, random: &mut Random) -> MicroOp {
     match random.word() % 16 {
         0 => MicroOp::expected_it(it, random.word() & 1 == 0),
         1 => MicroOp::skip(*slot, 1),
+        2 if state.never_waits_for_code() => MicroOp::line(slot, random.word(), 0),
         _ => micro.unwrap_or(MicroOp::plain(*slot)),
     }
 }
@@ -183,6 +193,7 @@ struct Counts {
     executed: BTreeMap<String, usize>,
     exits: BTreeMap<String, usize>,
     entered_again: usize,
+    may_be_linked: usize,
 }
 
 /// Executes steps in native code and one by one.
@@ -192,8 +203,11 @@ fn compare(state: &State, steps: &[ScheduledOp], counts: &mut Counts) {
     };
     let (mut one, mut other) = (state.clone(), state.clone());
     let mut at = 0;
+    let links = Links::with_room(&native);
     while at < steps.len() {
-        if let Some(Exit { step, way }) = native.execute(&mut one, at) {
+        if let Some(Exit { step, way, link, is_late, .. }) = native.execute(&mut one, at, &links) {
+            assert!(!is_late, "nothing is linked");
+            counts.may_be_linked += usize::from(link.is_some());
             assert!(step <= steps.len());
             counts.entered_again += usize::from(at > 0);
             let mut alone = at;
@@ -202,7 +216,7 @@ fn compare(state: &State, steps: &[ScheduledOp], counts: &mut Counts) {
                 let Effect::Expected(by) = effect else {
                     panic!("{:?} ends with {effect:?}", steps[alone]);
                 };
-                if let Some(action) = Action::of(&steps[alone], |_| None) {
+                if let Some(action) = Action::of(&steps[alone], true, |_| None) {
                     let name = format!("{action:?}");
                     let name = name.split([' ', '(']).next().unwrap_or_default().to_owned();
                     *counts.executed.entry(name).or_default() += 1;
@@ -252,6 +266,16 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
                 state.watches.stack.begin(RAM + 0x800 - (random.word() & 0x3C), RAM + 0x800);
                 state.cpu.control = random.word() & 2;
             }
+            if round % 8 < 3 {
+                state.bus.code_place(ADDRESS);
+                state.bus.program(0, &bytes[..0x800]);
+                for register in 0..4 {
+                    state.cpu.r[register] = random.word() & 0x7FC;
+                }
+            }
+            if round % 2 == 0 {
+                state.line_mask = state.lines.near().line_mask();
+            }
             let steps = sequence(&state, &known, &mut random);
             compare(&state, &steps, &mut counts);
         }
@@ -263,6 +287,7 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
         "Multiply",
         "MultiplyAccumulate",
         "Extend",
+        "CountLeadingZeros",
         "SwapBytes",
         "MoveTop",
         "ExtractField",
@@ -279,6 +304,7 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
         "Link",
         "If",
         "Hop",
+        "EnterLine",
     ] {
         let times = counts.executed.get(action).copied().unwrap_or(0);
         assert!(times > 100, "{action}: {times} times\n{counts:#?}");
@@ -286,22 +312,152 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
     for way in ["Own", "Linked", "Leave", "Jump"] {
         assert!(counts.exits.get(way).is_some_and(|times| *times > 500), "{way}\n{counts:#?}");
     }
-    assert!(counts.entered_again > 500, "{counts:#?}");
+    assert!(counts.entered_again > 500 && counts.may_be_linked > 500, "{counts:#?}");
+}
+
+/// A pass through a block with native code, from where the state is.
+fn pass<'a>(state: &mut State, entry: &'a Entry, links: &'a Links, is_single: bool) -> Cursor<'a> {
+    let mut pass = Cursor::from(state.progress());
+    (pass.links, pass.is_single) = (Some(links), is_single);
+    pass.enter(&entry.steps, entry.last);
+    pass.native = entry.plans.native.as_ref();
+    let rest = pass.rest();
+    let ending = run(state, &mut pass, rest);
+    pass.complete(if ending == Ending::Jump { Flow::Jump } else { Flow::Next });
+    state.set_progress(pass.from);
+    pass
+}
+
+/// An entry for twelve times `adds r0, #1`, and two more instructions; code never waits in the state.
+fn entry(state: &mut State, last: [u16; 2]) -> Entry {
+    state.line_mask = state.lines.near().line_mask();
+    let pages = NativePages::default();
+    let decoded = |first: u16| decode(ADDRESS + 26, first, 0, |_| true);
+    let mut slots = vec![MicroOp::plain(decoded(0x3001)); 12];
+    slots.extend(last.map(|first| MicroOp::plain(decoded(first))));
+    let block = Block::new(ADDRESS, 0, slots, Vec::new(), None, state.rules);
+    let block = block
+        .without_profile()
+        .with_native_code(|address, steps| NativeCode::of(state, &pages, address, steps));
+    let Code::Scheduled(passage) = &block.code else { panic!("there is no pipeline") };
+    let passage = passage.clone();
+    Entry::new(Arc::new(block), &passage)
+}
+
+#[test]
+fn jumps_to_linked_targets_need_no_function() {
+    let mut state = state(CoreKind::CortexM0);
+    // nop; bx r2
+    let entry = entry(&mut state, [0xBF00, 0x4710]);
+    let mut links = Links::default();
+    links.make_room(&entry);
+    state.cpu.pc = ADDRESS;
+    state.cpu.r[..3].copy_from_slice(&[0, 0, ADDRESS | 1]);
+    state.deadline = 1_000_000;
+    let seen = |state: &State| (state.cycles, state.instructions, state.cpu.r[0], state.cpu.pc);
+    let (exit, is_indirect) =
+        pass(&mut state, &entry, &links, false).unlinked.expect("not linked").exit();
+    assert_eq!((seen(&state), is_indirect), ((16, 14, 12, ADDRESS), true));
+    links.add(exit, is_indirect, &entry);
+
+    // The last step of the pass that begins in cycle 80 begins in cycle 93.
+    state.deadline = 94;
+    assert!(pass(&mut state, &entry, &links, false).unlinked.is_none());
+    assert_eq!(seen(&state), (96, 84, 72, ADDRESS));
+    state.deadline = 1_000_000;
+    pass(&mut state, &entry, &links, true);
+    assert_eq!(seen(&state), (112, 98, 84, ADDRESS), "one by one");
+
+    // Another target in the same place of the table is another one.
+    let other = ADDRESS + 2 * TARGETS;
+    state.cpu.r[2] = other | 1;
+    let unlinked = pass(&mut state, &entry, &links, false).unlinked;
+    assert_eq!(seen(&state), (128, 112, 96, other));
+    assert_eq!(unlinked.map(|it| it.exit()), Some((exit, true)));
+    assert!(links.want(exit, true, ADDRESS + 2), "nothing is there");
+    let wanted = (0..32).filter(|_| links.want(exit, true, other)).count();
+    assert_eq!(wanted, 2, "not each time");
+}
+
+#[test]
+fn linked_passes_follow_each_other_up_to_the_deadline() {
+    let mut state = state(CoreKind::CortexM0);
+    // subs r1, #1; bne to the first one
+    let entry = entry(&mut state, [0x3901, 0xD1F1]);
+    let mut links = Links::default();
+    links.make_room(&entry);
+    state.cpu.pc = ADDRESS;
+    state.cpu.r[..2].copy_from_slice(&[0, 1_000]);
+    state.deadline = 1_000_000;
+    let seen = |state: &State| (state.cycles, state.instructions, state.cpu.r[0], state.cpu.pc);
+
+    // The branch takes three cycles.
+    let one = pass(&mut state, &entry, &links, false);
+    assert_eq!(seen(&state), (16, 14, 12, ADDRESS));
+    let (exit, _) = one.unlinked.expect("an exit without a link").exit();
+    assert!(one.moved.is_none());
+    links.add(exit, false, &entry);
+
+    // The last step of the pass that begins in cycle 80 begins in cycle 93, that of the next one in cycle 109.
+    state.deadline = 109;
+    assert_eq!(pass(&mut state, &entry, &links, false).unlinked.map(|it| it.exit().0), None);
+    assert_eq!(seen(&state), (96, 84, 72, ADDRESS));
+    state.deadline = 110;
+    pass(&mut state, &entry, &links, false);
+    assert_eq!(seen(&state), (112, 98, 84, ADDRESS));
+
+    state.deadline = 1_000_000;
+    pass(&mut state, &entry, &links, true);
+    assert_eq!(seen(&state), (128, 112, 96, ADDRESS), "one by one");
+
+    // Twice more, and then in sequence.
+    state.cpu.r[1] = 3;
+    let other = pass(&mut state, &entry, &links, false).unlinked.map(|it| it.exit().0);
+    assert_eq!(seen(&state), (128 + 16 + 16 + 14, 154, 132, ADDRESS + 28));
+    assert!(other.is_some_and(|other| other != exit));
+
+    state.cpu.pc = ADDRESS;
+    links.clear();
+    pass(&mut state, &entry, &links, false);
+    assert_eq!(seen(&state), (174 + 16, 168, 144, ADDRESS), "no longer linked");
+}
+
+/// Returns code of some bytes, with so many exits that may be linked.
+fn returns(bytes: usize, exits: u32) -> Translation {
+    Translation {
+        code: vec![0xC3; bytes],
+        entries: Vec::new(),
+        begin: None,
+        exits,
+        reads_code: false,
+        link_places: Vec::new(),
+    }
 }
 
 #[test]
 fn memory_for_code_is_bounded_and_comes_back() {
     // More than half of an area each.
-    let code = vec![0xC3; 200 << 10];
+    let code = || returns(200 << 10, 0);
     let pages = NativePages::default();
-    let mut functions: Vec<_> = (0..4).map(|_| pages.publish(&code)).collect();
+    let mut functions: Vec<_> = (0..4).map(|_| pages.publish(code())).collect();
     assert!(functions.iter().all(Option::is_some) && !pages.are_full());
-    assert!(pages.publish(&code).is_none() && pages.are_full());
+    assert!(pages.publish(code()).is_none() && pages.are_full());
     // Of those that are full, one whose code nobody has any more makes room.
     functions.swap_remove(0);
     assert!(!pages.are_full());
-    assert!(pages.publish(&code).is_some());
-    assert!(NativePages::default().publish(&vec![0xC3; 300 << 10]).is_none(), "more than an area");
+    assert!(pages.publish(code()).is_some());
+    assert!(NativePages::default().publish(returns(300 << 10, 0)).is_none(), "more than an area");
+}
+
+#[test]
+fn exits_are_numbered_up_to_a_limit() {
+    let pages = NativePages::default();
+    let exits = |count| pages.publish(returns(1, count)).map(|function| function.exits.clone());
+    assert_eq!(exits(3), Some(0..3));
+    assert_eq!(exits(0), Some(3..3));
+    assert_eq!(exits((1 << 17) - 3), Some(3..1 << 17));
+    assert_eq!(exits(0), Some(1 << 17..1 << 17));
+    assert!(exits(1).is_none() && pages.are_full());
 }
 
 #[test]

@@ -1,25 +1,26 @@
 //! Native code of loads and stores.
 //!
-//! It accesses the main RAM only, under the conditions of [`crate::memory::Bus::ram_load`] and the functions beside
-//! it, and leaves the step to its function otherwise.
+//! It accesses the main RAM, under the conditions of [`crate::memory::Bus::ram_load`] and the functions beside it, and
+//! reads single data where code comes from, as [`crate::memory::Bus::near_data`] does. Otherwise it leaves the step to
+//! its function.
 
 use crate::arch::armm::registers::SP;
 use crate::engine::native::action::Mode;
 use crate::engine::native::assembler::{Alu, Cond, Datum, Label, Operand, Reg, Shift};
 use crate::engine::native::frame;
-use crate::engine::native::translator::Translator;
+use crate::engine::native::translator::{CodeLoad, Translator};
 use crate::isa::Slot;
 
 impl Translator<'_> {
-    /// Puts the offset of an access in the main RAM into RAX, without a check.
-    fn offset(&mut self, slot: &Slot, mode: Mode) {
+    /// Puts the offset of an access in a memory that begins at an address into RAX, without a check.
+    fn offset(&mut self, slot: &Slot, mode: Mode, memory: u32) {
         let base = self.read(slot.n);
-        let before_ram = self.ram.base.wrapping_neg();
+        let before = memory.wrapping_neg();
         match mode {
             Mode::Offset | Mode::PreIndexed => {
-                self.asm.add_offset(Reg::RAX, base, slot.imm.wrapping_add(before_ram));
+                self.asm.add_offset(Reg::RAX, base, slot.imm.wrapping_add(before));
             }
-            Mode::PostIndexed => self.asm.add_offset(Reg::RAX, base, before_ram),
+            Mode::PostIndexed => self.asm.add_offset(Reg::RAX, base, before),
             Mode::Indexed => {
                 let index = self.read(slot.m);
                 self.asm.mov(Reg::RAX, Operand::Reg(index));
@@ -27,20 +28,20 @@ impl Translator<'_> {
                     self.asm.shift(Shift::Shl, Reg::RAX, slot.aux as u8);
                 }
                 self.asm.alu(Alu::Add, Reg::RAX, Operand::Reg(base));
-                self.asm.add_offset(Reg::RAX, Reg::RAX, before_ram);
+                self.asm.add_offset(Reg::RAX, Reg::RAX, before);
             }
         }
     }
 
-    /// Divides the offset in RAX by the size of a datum, and leaves unless it is a multiple and that and further
-    /// data are in the main RAM.
-    fn check_offset(&mut self, datum: Datum, count: u32, exit: Label) {
+    /// Divides the offset in RAX by the size of a datum, and jumps unless it is a multiple and that and further
+    /// data are in a memory of some bytes.
+    fn check_offset(&mut self, datum: Datum, bytes: u32, count: u32, exit: Label) {
         let scale = datum.scale();
         if scale > 0 {
             // A rest becomes the highest bits.
             self.asm.shift(Shift::Ror, Reg::RAX, scale);
         }
-        let end = ((self.ram.bytes >> scale) + 1).saturating_sub(count);
+        let end = ((bytes >> scale) + 1).saturating_sub(count);
         self.asm.alu_immediate(Alu::Cmp, Operand::Reg(Reg::RAX), end);
         self.asm.jump_if(Cond::NOT_BELOW, exit);
     }
@@ -73,18 +74,52 @@ impl Translator<'_> {
 
     pub(super) fn load(&mut self, at: usize, slot: &Slot, datum: Datum, mode: Mode) {
         let exit = self.exit_at(at);
-        self.offset(slot, mode);
-        self.check_offset(datum, 1, exit);
-        self.asm.load_datum(Reg::RAX, datum, datum.scale(), 0);
+        self.offset(slot, mode, self.ram.base);
+        if self.plain_code.is_some() {
+            let (label, back) = (self.asm.label(), self.asm.label());
+            self.check_offset(datum, self.ram.bytes, 1, label);
+            self.asm.load_datum(Reg::RAX, datum, datum.scale(), 0);
+            self.asm.bind(back);
+            let (slot, registers) = (*slot, self.registers);
+            self.code_loads.push(CodeLoad { label, back, exit, slot, datum, mode, registers });
+        } else {
+            self.check_offset(datum, self.ram.bytes, 1, exit);
+            self.asm.load_datum(Reg::RAX, datum, datum.scale(), 0);
+        }
         self.move_base(slot, mode);
         self.write(slot.d, Reg::RAX);
     }
 
+    /// Appends the rest of a load from outside the main RAM.
+    pub(super) fn finish_code_load(&mut self, load: &CodeLoad) {
+        self.registers = load.registers;
+        self.asm.bind(load.label);
+        self.read_code(&load.slot, load.datum, load.mode, load.exit);
+        self.asm.jump(load.back);
+    }
+
+    pub(super) fn load_code(&mut self, at: usize, slot: &Slot, datum: Datum, mode: Mode) {
+        let exit = self.exit_at(at);
+        self.read_code(slot, datum, mode, exit);
+        self.move_base(slot, mode);
+        self.write(slot.d, Reg::RAX);
+    }
+
+    /// Reads a datum from the memory from which code comes into RAX.
+    fn read_code(&mut self, slot: &Slot, datum: Datum, mode: Mode, exit: Label) {
+        let Some(code) = self.code else { return self.asm.jump(exit) };
+        self.reads_code = true;
+        self.offset(slot, mode, code.base);
+        self.check_offset(datum, code.bytes, 1, exit);
+        self.asm.load_wide(Reg::RCX, frame::CODE);
+        self.asm.load_code_datum(Reg::RAX, datum, datum.scale());
+    }
+
     pub(super) fn store(&mut self, at: usize, slot: &Slot, datum: Datum, mode: Mode) {
         let exit = self.exit_at(at);
-        self.offset(slot, mode);
+        self.offset(slot, mode, self.ram.base);
         self.check_code(datum.size.into(), exit);
-        self.check_offset(datum, 1, exit);
+        self.check_offset(datum, self.ram.bytes, 1, exit);
         let value = self.read(slot.d);
         self.asm.store_datum(value, datum, datum.scale(), 0);
         self.move_base(slot, mode);
@@ -92,8 +127,8 @@ impl Translator<'_> {
 
     pub(super) fn load_pair(&mut self, at: usize, slot: &Slot) {
         let exit = self.exit_at(at);
-        self.offset(slot, Mode::Offset);
-        self.check_offset(Datum::WORD, 2, exit);
+        self.offset(slot, Mode::Offset, self.ram.base);
+        self.check_offset(Datum::WORD, self.ram.bytes, 2, exit);
         self.asm.load_datum(Reg::RCX, Datum::WORD, 2, 0);
         self.write(slot.d, Reg::RCX);
         self.asm.load_datum(Reg::RCX, Datum::WORD, 2, 4);
@@ -102,9 +137,9 @@ impl Translator<'_> {
 
     pub(super) fn store_pair(&mut self, at: usize, slot: &Slot) {
         let exit = self.exit_at(at);
-        self.offset(slot, Mode::Offset);
+        self.offset(slot, Mode::Offset, self.ram.base);
         self.check_code(8, exit);
-        self.check_offset(Datum::WORD, 2, exit);
+        self.check_offset(Datum::WORD, self.ram.bytes, 2, exit);
         for (register, offset) in [(slot.d, 0), (slot.a, 4)] {
             let value = self.read(register);
             self.asm.store_datum(value, Datum::WORD, 2, offset);
@@ -115,17 +150,40 @@ impl Translator<'_> {
     pub(super) fn load_list(&mut self, at: usize, slot: &Slot, follows: Option<u32>) {
         let exit = self.exit_at(at);
         let bytes = 4 * slot.imm.count_ones();
-        self.offset(slot, Mode::PostIndexed);
-        self.check_offset(Datum::WORD, bytes / 4, exit);
+        self.offset(slot, Mode::PostIndexed, self.ram.base);
+        self.check_offset(Datum::WORD, self.ram.bytes, bytes / 4, exit);
         if let Some(target) = follows {
+            let other = self.indirect(at);
             self.asm.load_datum(Reg::RCX, Datum::WORD, 2, (bytes - 4) as u8);
             self.asm.alu_immediate(Alu::Cmp, Operand::Reg(Reg::RCX), target);
-            self.asm.jump_if(Cond::NOT_EQUAL, exit);
+            self.asm.jump_if(Cond::NOT_EQUAL, other);
         }
+        self.take_list(slot, slot.aux == 1 || follows.is_some());
+    }
+
+    /// LDM and POP that end the pass.
+    pub(super) fn load_target(&mut self, at: usize, slot: &Slot) {
+        let exit = self.exit_at(at);
+        self.offset(slot, Mode::PostIndexed, self.ram.base);
+        self.check_offset(Datum::WORD, self.ram.bytes, slot.imm.count_ones(), exit);
+        let there = self.indirect(at);
+        self.asm.jump(there);
+    }
+
+    /// Puts the program counter in a list that is in the main RAM into RCX, and the list's index there into RAX.
+    pub(super) fn target_of_list(&mut self, slot: &Slot) {
+        self.offset(slot, Mode::PostIndexed, self.ram.base);
+        self.asm.shift(Shift::Ror, Reg::RAX, Datum::WORD.scale());
+        let before = 4 * slot.imm.count_ones() - 4;
+        self.asm.load_datum(Reg::RCX, Datum::WORD, 2, before as u8);
+    }
+
+    /// Loads a list, except for the program counter, whose index in the main RAM is in RAX.
+    pub(super) fn take_list(&mut self, slot: &Slot, moves_base: bool) {
         // A loaded base is not written back.
-        if (slot.aux == 1 || follows.is_some()) && slot.imm >> slot.n & 1 == 0 {
+        if moves_base && slot.imm >> slot.n & 1 == 0 {
             let base = self.read(slot.n);
-            self.asm.add_offset(Reg::RCX, base, bytes);
+            self.asm.add_offset(Reg::RCX, base, 4 * slot.imm.count_ones());
             self.write(slot.n, Reg::RCX);
         }
         for (register, offset) in listed(slot.imm & 0x7FFF) {
@@ -147,7 +205,7 @@ impl Translator<'_> {
             self.below_stack(Cond::NOT_BELOW.inverse(), exit);
         }
         self.check_code(bytes, exit);
-        self.check_offset(Datum::WORD, bytes / 4, exit);
+        self.check_offset(Datum::WORD, self.ram.bytes, bytes / 4, exit);
         for (register, offset) in listed(slot.imm) {
             let value = self.read(register);
             self.asm.store_datum(value, Datum::WORD, 2, offset);

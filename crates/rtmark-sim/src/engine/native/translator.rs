@@ -1,14 +1,19 @@
 //! Translates steps into native code.
+//!
+//! Code that may be linked begins a pass only if all its steps begin before the deadline, and moves the chain on when
+//! it leaves one.
 
 use crate::engine::block::ScheduledOp;
 use crate::engine::micro_op::Kind;
-use crate::engine::native::action::Action;
-use crate::engine::native::assembler::{Alu, Assembler, Cond, Label, Operand, Reg};
+use crate::engine::native::action::{Action, Mode};
+use crate::engine::native::assembler::{Alu, Assembler, Cond, Datum, Label, Operand, Reg};
+use crate::engine::native::exits::Indirect;
 use crate::engine::native::flags::{Flags, HostFlags, Pending, compare_written};
 use crate::engine::native::registers::Registers;
-use crate::engine::native::{Exit, Expected, Way, frame};
+use crate::engine::native::{Exit, Expected, LATE, Way, frame};
 use crate::isa::Slot;
-use crate::memory::MainRam;
+use crate::memory::{CodeData, MainRam};
+use crate::timing::Rules;
 
 /// Native code for steps.
 #[derive(Debug)]
@@ -16,9 +21,18 @@ pub struct Translation {
     pub code: Vec<u8>,
     /// For each step, the offset at which to enter the code before it, if that is possible.
     pub entries: Vec<Option<u32>>,
+    /// The offset at which other code enters it for a pass, if that is possible.
+    pub begin: Option<u32>,
+    /// How many exits may be linked.
+    pub exits: u32,
+    /// Whether it reads the memory from which code comes.
+    pub reads_code: bool,
+    /// The offsets of the words to which the place of the first link is to be added.
+    pub link_places: Vec<usize>,
 }
 
-/// The fewest steps in sequence, on average, for which native code is worthwhile.
+/// The fewest steps in sequence, on average, for which native code is worthwhile: if passes may be linked, and if not.
+const FEWEST_LINKED: usize = 5;
 const FEWEST: usize = 10;
 
 /// Translates the steps of a block at an address. `constant` tells what literals are that never change. Returns
@@ -27,33 +41,56 @@ pub fn translate(
     address: u32,
     steps: &[ScheduledOp],
     expected: &Expected,
+    (rules, code_is_usual): (&Rules, bool),
     constant: impl Fn(&Slot) -> Option<u32>,
 ) -> Option<Translation> {
-    let actions = actions(steps, constant);
+    let code_shows = expected.code.is_some() && !code_is_usual;
+    let actions = actions(steps, expected.never_waits, code_shows, constant);
     let possible = actions.iter().flatten().count();
     let before = std::iter::once(&None).chain(&actions);
     let runs = actions.iter().zip(before).filter(|(now, before)| now.is_some() && before.is_none());
-    if possible == 0 || possible < FEWEST * runs.count() {
+    let fewest = if expected.never_waits { FEWEST_LINKED } else { FEWEST };
+    if possible == 0 || possible < fewest * runs.count() {
         return None;
     }
     let joins = joins(steps, &actions)?;
-    let mut translator = Translator::new(address, steps, expected, &joins, &actions);
+    let mut translator =
+        Translator::new(address, steps, expected, (rules, code_is_usual), &joins, &actions);
     translator.translate(&joins, &actions);
     translator.finish()
 }
 
-/// Returns what native code does for each step that it can execute.
-fn actions(steps: &[ScheduledOp], constant: impl Fn(&Slot) -> Option<u32>) -> Vec<Option<Action>> {
-    let of = |(at, step): (usize, &ScheduledOp)| {
-        let next = steps.get(at + 1);
-        // Only its function knows how to show what is expected of it, and that a pass ends with a jump.
-        let is_special = match next {
-            Some(next) => next.begin.kind == Kind::CheckFacts,
-            None => step.begin.kind == Kind::Followed,
+/// Returns what native code does for each step that it can execute. `code_shows` tells whether data that comes from
+/// where code comes from may be read, and shows the pipeline so.
+fn actions(
+    steps: &[ScheduledOp],
+    never_waits: bool,
+    code_shows: bool,
+    constant: impl Fn(&Slot) -> Option<u32>,
+) -> Vec<Option<Action>> {
+    let mut actions: Vec<Option<Action>> = Vec::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        if let Some(Some(Action::LoadCode { .. })) = actions.last() {
+            actions.push(Some(Action::Checked));
+            continue;
+        }
+        let action = match steps.get(at + 1) {
+            // Only its function knows how to show something else that is expected of it.
+            Some(next) if next.begin.kind == Kind::CheckFacts => {
+                // A pass does not end with the check.
+                let is_loaded =
+                    code_shows && at + 2 < steps.len() && next.micro().expects_code_bus();
+                Action::of(step, never_waits, &constant)
+                    .filter(|_| is_loaded)
+                    .and_then(Action::in_code)
+            }
+            // And that a pass ends with a jump.
+            None if step.begin.kind == Kind::Followed => None,
+            _ => Action::of(step, never_waits, &constant),
         };
-        if is_special { None } else { Action::of(step, &constant) }
-    };
-    steps.iter().enumerate().map(of).collect()
+        actions.push(action);
+    }
+    actions
 }
 
 /// Returns to which steps others skip. Returns `None` if some that may be skipped have no native code.
@@ -91,6 +128,17 @@ struct Entry {
     registers: Registers,
 }
 
+/// A load that has found an address outside the main RAM.
+pub(super) struct CodeLoad {
+    pub label: Label,
+    pub back: Label,
+    pub exit: Label,
+    pub slot: Slot,
+    pub datum: Datum,
+    pub mode: Mode,
+    pub registers: Registers,
+}
+
 /// A check of the stack's end that has found an address below it.
 struct BelowStack {
     label: Label,
@@ -106,7 +154,7 @@ pub(super) struct Translator<'a> {
     pub(super) pending: Pending,
     /// The host's flags after the latest step, if the next one can use them.
     pub(super) host: Option<HostFlags>,
-    address: u32,
+    pub(super) address: u32,
     pub(super) steps: &'a [ScheduledOp],
     /// The flags that may be read before they are written again, before each step and at the end.
     pub(super) live: Vec<Flags>,
@@ -115,13 +163,25 @@ pub(super) struct Translator<'a> {
     leaves: Vec<Leave>,
     inner_entries: Vec<Entry>,
     below_stack: Vec<BelowStack>,
+    /// The memory from which code comes, if it may be read, and if any load may.
+    pub(super) code: Option<CodeData>,
+    pub(super) plain_code: Option<CodeData>,
+    pub(super) code_loads: Vec<CodeLoad>,
+    pub(super) reads_code: bool,
+    /// The rules of the core, if passes may be linked.
+    pub(super) linking: Option<&'a Rules>,
+    pub(super) indirect: Vec<Indirect>,
+    /// Where other code enters for a pass, and where it returns if that would be too late.
+    pub(super) begin: Option<(u32, Label)>,
+    pub(super) exits: u32,
 }
 
 impl<'a> Translator<'a> {
     fn new(
         address: u32,
         steps: &'a [ScheduledOp],
-        &Expected { ram, no_code_in_ram, .. }: &Expected,
+        &Expected { ram, no_code_in_ram, never_waits, code, .. }: &Expected,
+        (rules, code_is_usual): (&'a Rules, bool),
         joins: &[bool],
         actions: &[Option<Action>],
     ) -> Self {
@@ -152,10 +212,21 @@ impl<'a> Translator<'a> {
             leaves: Vec::new(),
             inner_entries: Vec::new(),
             below_stack: Vec::new(),
+            code,
+            plain_code: code.filter(|_| code_is_usual),
+            code_loads: Vec::new(),
+            reads_code: false,
+            linking: never_waits.then_some(rules),
+            indirect: Vec::new(),
+            begin: None,
+            exits: 0,
         }
     }
 
     fn translate(&mut self, joins: &[bool], actions: &[Option<Action>]) {
+        if self.linking.is_some() && actions.first().is_some_and(Option::is_some) {
+            self.begin_pass();
+        }
         let mut before: Option<Action> = None;
         for (at, &action) in actions.iter().enumerate() {
             if joins[at] {
@@ -173,7 +244,8 @@ impl<'a> Translator<'a> {
                 self.registers.forget();
                 self.entries[at] = u32::try_from(self.asm.offset()).ok();
             }
-            if before.is_some_and(Action::may_leave) {
+            // If its function has executed the load, it has to check what that has shown.
+            if before.is_some_and(Action::may_leave) && action != Action::Checked {
                 let (to, registers) = (self.labels[at], self.registers);
                 self.inner_entries.push(Entry { step: at, to, registers });
             }
@@ -190,7 +262,9 @@ impl<'a> Translator<'a> {
             self.write_pending(Flags::all());
         }
         self.asm.bind(self.labels[end]);
-        self.end_run(before, end);
+        if !matches!(before, Some(Action::JumpTo { .. } | Action::LoadTarget)) {
+            self.end_run(before, end);
+        }
     }
 
     /// Ends a run of steps, if there is one, before a step.
@@ -198,17 +272,19 @@ impl<'a> Translator<'a> {
         if before.is_some() {
             self.write_pending(Flags::all());
             self.host = None;
-            self.leave_now(Exit { step: at, way: Way::Linked });
+            self.leave_now(Exit::new(at, Way::Linked));
         }
-    }
-
-    fn leave_now(&mut self, exit: Exit) {
-        self.asm.mov_immediate(Reg::RAX, exit.bits());
-        self.asm.ret();
     }
 
     /// Appends what is executed rarely.
     fn finish(mut self) -> Option<Translation> {
+        let reads_code = self.reads_code || !self.code_loads.is_empty();
+        for indirect in std::mem::take(&mut self.indirect) {
+            self.leave_indirect(indirect);
+        }
+        for load in std::mem::take(&mut self.code_loads) {
+            self.finish_code_load(&load);
+        }
         for BelowStack { label, back, exit } in std::mem::take(&mut self.below_stack) {
             self.asm.bind(label);
             self.asm.compare_half(frame::IPSR, 0);
@@ -222,12 +298,22 @@ impl<'a> Translator<'a> {
             pending.write(&mut self.asm, Flags::all());
             self.leave_now(exit);
         }
+        let begin = self.begin.map(|(offset, late)| {
+            self.asm.bind(late);
+            self.asm.alu_immediate(Alu::Or, Operand::Reg(Reg::RAX), LATE);
+            self.asm.ret();
+            offset
+        });
         for Entry { step, to, registers } in std::mem::take(&mut self.inner_entries) {
             self.entries[step] = u32::try_from(self.asm.offset()).ok();
             registers.load(&mut self.asm);
             self.asm.jump(to);
         }
-        Some(Translation { code: self.asm.finish()?, entries: self.entries })
+        let link_places = self.asm.link_places();
+        let Self { asm, entries, exits, .. } = self;
+        // The number of its first exit identifies code.
+        let exits = exits.max(u32::from(begin.is_some()));
+        Some(Translation { code: asm.finish()?, entries, begin, exits, reads_code, link_places })
     }
 
     /// Creates a way out before a step.
@@ -278,6 +364,7 @@ impl<'a> Translator<'a> {
             | Action::Multiply { .. }
             | Action::MultiplyAccumulate { .. }
             | Action::Extend { .. }
+            | Action::CountLeadingZeros
             | Action::SwapBytes
             | Action::MoveTop
             | Action::ExtractField { .. }
@@ -285,26 +372,32 @@ impl<'a> Translator<'a> {
             | Action::Constant(_) => self.calculate(at, action, expects),
             Action::Load { datum, mode } => self.load(at, &slot, datum, mode),
             Action::Store { datum, mode } => self.store(at, &slot, datum, mode),
+            Action::LoadCode { datum, mode } => self.load_code(at, &slot, datum, mode),
             Action::LoadPair => self.load_pair(at, &slot),
             Action::StorePair => self.store_pair(at, &slot),
             Action::LoadList { follows } => self.load_list(at, &slot, follows),
+            Action::LoadTarget => self.load_target(at, &slot),
+            Action::JumpTo { .. } => {
+                let there = self.indirect(at);
+                self.asm.jump(there);
+            }
             Action::StoreList { before } => self.store_list(at, &slot, before),
-            Action::Nothing => {}
+            Action::Nothing | Action::Checked => {}
             Action::Expect { condition, otherwise } => {
-                let exit = self.exit(Exit { step: at, way: otherwise });
+                let exit = self.exit(Exit::new(at, otherwise));
                 self.jump_unless(condition, host, exit);
             }
             Action::ExpectZero { zero, otherwise } => {
-                let exit = self.exit(Exit { step: at, way: otherwise });
+                let exit = self.exit(Exit::new(at, otherwise));
                 let x = self.read(slot.n);
                 self.asm.test(x);
                 self.asm.jump_if(if zero { Cond::NOT_EQUAL } else { Cond::EQUAL }, exit);
             }
             Action::ExpectTarget { target, links } => {
-                let exit = self.exit_at(at);
+                let other = self.indirect(at);
                 let x = self.read(slot.n);
                 self.asm.alu_immediate(Alu::Cmp, Operand::Reg(x), target);
-                self.asm.jump_if(Cond::NOT_EQUAL, exit);
+                self.asm.jump_if(Cond::NOT_EQUAL, other);
                 if links {
                     self.link(at);
                 }
@@ -315,6 +408,7 @@ impl<'a> Translator<'a> {
                 self.jump_unless(condition, None, to);
             }
             Action::Hop => self.asm.jump(self.labels[skipped_to(self.steps, at)]),
+            Action::EnterLine => self.asm.store_immediate(frame::LINE, slot.imm),
         }
         if action.may_leave() {
             self.pending.set(changing, None);
@@ -322,7 +416,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Sets the link register to the address after a step.
-    fn link(&mut self, at: usize) {
+    pub(super) fn link(&mut self, at: usize) {
         let step = &self.steps[at];
         let next = step.address(self.address).wrapping_add(step.slot.size().into());
         self.asm.mov_immediate(Reg::RAX, next | 1);
@@ -352,6 +446,6 @@ impl<'a> Translator<'a> {
 
     /// The way out before a step whose function decides what happens.
     pub(super) fn exit_at(&mut self, at: usize) -> Label {
-        self.exit(Exit { step: at, way: Way::Own })
+        self.exit(Exit::new(at, Way::Own))
     }
 }

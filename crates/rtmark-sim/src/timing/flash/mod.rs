@@ -56,8 +56,6 @@ struct Prefetch {
     ready: u64,
 }
 
-/// The line size in bytes where it does not matter.
-const IMMEDIATE_LINE: u32 = 0x400;
 const NO_PREFETCH: Prefetch = Prefetch { line: NO_LINE, ready: 0 };
 
 /// The state of one memory's read path.
@@ -96,6 +94,9 @@ pub struct LineMemory {
 }
 
 impl LineMemory {
+    /// The line size in bytes where it does not matter.
+    pub const IMMEDIATE_LINE: u32 = 0x400;
+
     pub fn new(timing: MemoryTiming) -> Self {
         let shared =
             (timing.cache_lines > 0).then(|| SetCache::new(timing.cache_lines, timing.cache_ways));
@@ -183,7 +184,7 @@ impl LineMemory {
                 self.fetch_waits = if self.fetched_by_pipeline { 0 } else { self.wait_states };
                 // Where nothing ever waits, a larger line means fewer lookups.
                 let line =
-                    if self.fetch_waits == 0 { IMMEDIATE_LINE } else { 1 << self.line_shift };
+                    if self.fetch_waits == 0 { Self::IMMEDIATE_LINE } else { 1 << self.line_shift };
                 self.line_mask = !(line - 1);
             }
             Setting::Prefetch(switch) => {
