@@ -79,7 +79,7 @@ struct Expected {
     no_code_in_ram: bool,
     /// Reading a literal takes no time, and nothing checks it.
     immediate_literals: bool,
-    /// Fetching code takes no time.
+    /// Fetching code takes no time, and nothing checks it.
     never_waits: bool,
     /// The memory from which code comes, if reading it takes no time either, and nothing checks that.
     code: Option<CodeData>,
@@ -454,11 +454,12 @@ impl State {
         self.has_immediate_literals() && !self.slow.exists()
     }
 
-    /// Returns whether fetching code takes no time, and no prediction decides where it is fetched.
+    /// Returns whether fetching code takes no time, no prediction decides where it is fetched, and nothing checks that.
     #[inline(always)]
     const fn never_waits_for_code(&self) -> bool {
         let near = self.lines.near();
-        near.fetches_without_wait()
+        !self.protected
+            && near.fetches_without_wait()
             && !near.is_behind_core()
             && self.line_mask == near.line_mask()
             && !self.slow.exists()

@@ -380,6 +380,25 @@ fn jumps_to_linked_targets_need_no_function() {
 }
 
 #[test]
+fn passes_are_not_linked_while_fetches_are_checked() {
+    let mut state = state(CoreKind::CortexM0);
+    let unchecked = entry(&mut state, [0xBF00, 0x4710]);
+    state.protected = true;
+    let checked = entry(&mut state, [0xBF00, 0x4710]);
+    let native = |entry: &Entry| entry.plans.native.as_ref().map(|it| it.function.exits.len());
+    assert!(native(&unchecked).is_some_and(|exits| exits > 0));
+    assert_eq!(native(&checked), Some(0));
+    let mut links = Links::default();
+    links.make_room(&unchecked);
+    state.cpu.pc = ADDRESS;
+    state.cpu.r[2] = ADDRESS | 1;
+    state.deadline = 1_000_000;
+    assert!(pass(&mut state, &unchecked, &links, false).unlinked.is_none(), "not executed");
+    state.protected = false;
+    assert!(pass(&mut state, &unchecked, &links, false).unlinked.is_some());
+}
+
+#[test]
 fn linked_passes_follow_each_other_up_to_the_deadline() {
     let mut state = state(CoreKind::CortexM0);
     // subs r1, #1; bne to the first one
