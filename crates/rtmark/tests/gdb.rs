@@ -285,7 +285,7 @@ fn a_running_program_can_be_interrupted() {
     std::fs::write(&path, bytes).expect("writable");
     let (mut rtmark, lines, address) = serve(&path.display().to_string(), "stm32c031");
     let mut connection = TcpStream::connect(address).expect("it listens");
-    connection.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
+    connection.set_read_timeout(Some(Duration::from_mins(1))).expect("a limit");
     connection.write_all(b"+$c#63").expect("sent");
     // Longer than ten seconds of the chip take.
     std::thread::sleep(Duration::from_millis(500));
