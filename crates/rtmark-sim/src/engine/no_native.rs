@@ -1,5 +1,6 @@
 //! In place of native code, on hosts for which there is none: all steps are executed by their functions.
 
+use std::marker::PhantomData;
 use std::slice::Iter;
 
 use crate::engine::block::ScheduledOp;
@@ -24,7 +25,22 @@ impl NativePages {
 }
 
 /// There is no such exit.
-pub type Unlinked<'a> = &'a NativeCode;
+#[derive(Clone, Copy, Debug)]
+pub enum NumberedExit {}
+
+/// Nor this.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlinked<'a> {
+    pub exit: NumberedExit,
+    native: PhantomData<&'a NativeCode>,
+}
+
+impl Unlinked<'_> {
+    /// Never is asked for.
+    pub const fn may_lead_to(&self, _: &Entry) -> bool {
+        match self.exit {}
+    }
+}
 
 /// Nothing to link.
 #[derive(Clone, Debug, Default)]
@@ -36,14 +52,14 @@ impl Links {
     pub const fn make_room(&mut self, _: &Entry) {}
 
     /// Never is asked for.
-    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
-    pub const fn want(&self, _: u32, _: bool, _: u32) -> bool {
-        false
+    pub const fn want(&self, exit: NumberedExit, _: u32) -> bool {
+        match exit {}
     }
 
     /// Links nothing.
-    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
-    pub const fn add(&mut self, _: u32, _: bool, _: &Entry) {}
+    pub const fn add(&mut self, exit: NumberedExit, _: &Entry) {
+        match exit {}
+    }
 
     /// Ends no links.
     #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
@@ -54,16 +70,6 @@ impl NativeCode {
     /// Translates nothing.
     pub const fn of(_: &State, _: &NativePages, _: u32, _: &[ScheduledOp]) -> Option<Self> {
         None
-    }
-
-    /// Never is asked for.
-    pub const fn may_lead_to(&self, _: &Entry) -> bool {
-        match *self {}
-    }
-
-    /// Never is asked for.
-    pub const fn exit(&self) -> (u32, bool) {
-        match *self {}
     }
 
     /// Links steps, of which there are none.

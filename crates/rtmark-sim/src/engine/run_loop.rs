@@ -20,6 +20,7 @@ use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::{Entries, Entry};
 use crate::engine::micro_op::MicroOp;
+use crate::engine::native::NumberedExit;
 use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint, State};
@@ -48,8 +49,8 @@ enum RunEnd {
     Due,
     /// The next block has no entry that can be used. See [`Cursor::shown`].
     NoEntry(Option<(u32, u32)>),
-    /// Native code may continue with this entry after an exit, which may be an indirect one.
-    Link((u32, bool), Entry),
+    /// Native code may continue with this entry after an exit.
+    Link(NumberedExit, Entry),
     /// An instruction trapped, which has been handled.
     Trapped,
 }
@@ -157,8 +158,8 @@ impl CortexM {
                 RunEnd::Trapped => return Ok(BlockRun::Executed),
                 RunEnd::NoEntry(Some((address, facts))) => self.code.note_shown(address, facts),
                 RunEnd::NoEntry(None) => {}
-                RunEnd::Link((exit, is_indirect), entry) => {
-                    entries.links.add(exit, is_indirect, &entry);
+                RunEnd::Link(exit, entry) => {
+                    entries.links.add(exit, &entry);
                     looked_up = None;
                     continue;
                 }
@@ -221,10 +222,9 @@ impl CortexM {
                             && (it == 0 || at.expects_condition())
                             && !at.from.pipe.has_entered()
                             && unlinked.may_lead_to(entry)
-                            && let (exit, is_indirect) = unlinked.exit()
-                            && entries.links.want(exit, is_indirect, at.from.pc)
+                            && entries.links.want(unlinked.exit, at.from.pc)
                         {
-                            break RunEnd::Link(unlinked.exit(), entry.clone());
+                            break RunEnd::Link(unlinked.exit, entry.clone());
                         }
                         entries.note_successor(before, place);
                         entry

@@ -144,9 +144,7 @@ pub enum Action {
         links: bool,
     },
     /// Ends the pass with a jump to the address in a register. A call sets the link register.
-    JumpTo {
-        links: bool,
-    },
+    JumpTo,
     /// Sets the link register.
     Link,
     /// Skips steps unless a condition holds.
@@ -160,8 +158,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns what native code does for a step, if it can execute it. `never_waits` tells that fetching code never does,
-    /// and `constant` what a literal is, if that never changes.
+    /// Returns what native code does for a step, if it can execute it. `never_waits` tells that fetching code never
+    /// does, and `constant` what a literal is, if that never changes.
     pub fn of(
         step: &ScheduledOp,
         never_waits: bool,
@@ -187,8 +185,8 @@ impl Action {
     }
 
     /// Returns whether it ends the pass with a jump to a target that is not known in advance.
-    const fn jumps_anywhere(self) -> bool {
-        matches!(self, Self::JumpTo { .. } | Self::LoadTarget)
+    pub const fn jumps_anywhere(self) -> bool {
+        matches!(self, Self::JumpTo | Self::LoadTarget)
     }
 
     /// Returns the load from the memory from which code comes in place of one from the main RAM.
@@ -218,7 +216,7 @@ impl Action {
                 Self::Expect { .. }
                     | Self::ExpectZero { .. }
                     | Self::ExpectTarget { .. }
-                    | Self::JumpTo { .. }
+                    | Self::JumpTo
             )
     }
 
@@ -313,15 +311,21 @@ fn of_followed(slot: &Slot) -> Option<Action> {
         Op::Bx | Op::BlxR => {
             Action::ExpectTarget { target: slot.imm | 1, links: slot.op == Op::BlxR }
         }
-        Op::Ldm | Op::Pop => loads(slot, Some(slot.aux | 1))?,
+        Op::Ldm | Op::Pop if can_load_list(slot) && loads_pc(slot) => {
+            Action::LoadList { follows: Some(slot.aux | 1) }
+        }
         _ => return None,
     })
 }
 
-fn loads(slot: &Slot, follows: Option<u32>) -> Option<Action> {
-    let loads_sp = slot.imm >> STACK_POINTER & 1 == 1;
-    let possible = slot.imm != 0 && !loads_sp && (slot.imm >> 15 == 1) == follows.is_some();
-    possible.then_some(Action::LoadList { follows })
+/// Returns whether a list has registers, and none that only its function may write.
+const fn can_load_list(slot: &Slot) -> bool {
+    slot.imm != 0 && slot.imm >> STACK_POINTER & 1 == 0
+}
+
+/// Returns whether a list has the program counter.
+const fn loads_pc(slot: &Slot) -> bool {
+    slot.imm >> 15 == 1
 }
 
 fn of_plain(slot: &Slot) -> Option<Action> {
@@ -337,7 +341,7 @@ fn of_plain(slot: &Slot) -> Option<Action> {
     }
     let action = match slot.op {
         Op::Nop => Action::Nothing,
-        Op::Bx | Op::BlxR => Action::JumpTo { links: slot.op == Op::BlxR },
+        Op::Bx | Op::BlxR => Action::JumpTo,
         Op::Cbz | Op::Cbnz => Action::ExpectZero { zero: slot.op == Op::Cbnz, otherwise },
         Op::LslR => Action::ShiftByRegister { shift: Shift::Shl, sets_flags: false },
         Op::LslsR => Action::ShiftByRegister { shift: Shift::Shl, sets_flags: true },
@@ -421,11 +425,14 @@ fn of_transfer(slot: &Slot) -> Option<Action> {
             let action = if loads { Action::LoadPair } else { Action::StorePair };
             return possible.then_some(action);
         }
-        Op::Ldm | Op::Pop if slot.imm >> 15 == 1 => {
-            let possible = slot.aux == 1 || slot.op == Op::Pop;
-            return loads(slot, Some(0)).filter(|_| possible).map(|_| Action::LoadTarget);
+        Op::Ldm | Op::Pop => {
+            let action = if loads_pc(slot) {
+                Action::LoadTarget
+            } else {
+                Action::LoadList { follows: None }
+            };
+            return can_load_list(slot).then_some(action);
         }
-        Op::Ldm | Op::Pop => return loads(slot, None),
         Op::Stm | Op::Push | Op::Stmdb => {
             let before = slot.op != Op::Stm;
             return (slot.imm != 0).then_some(Action::StoreList { before });

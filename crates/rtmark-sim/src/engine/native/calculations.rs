@@ -204,45 +204,38 @@ impl Translator<'_> {
         }
     }
 
-    /// Shifts by the low byte of a register, into RAX.
+    /// Shifts or rotates by the low byte of a register, into RAX.
     fn shift_by_register(&mut self, slot: &Slot, shift: Shift, carry: bool) {
         let (x, y) = (self.read(slot.n), self.read(slot.m));
-        if shift == Shift::Ror {
-            let done = self.asm.label();
-            self.asm.mov(Reg::RCX, Operand::Reg(y));
-            self.asm.mov(Reg::RAX, Operand::Reg(x));
-            self.asm.rotate_by_rcx(Reg::RAX);
-            if carry {
-                self.asm.test_byte(Reg::RCX, 0xFF);
-                self.asm.jump_if(Cond::EQUAL, done);
-                self.asm.test_bit_wide(Reg::RAX, 31);
-                self.asm.set_field(Cond::BELOW, frame::C);
-                self.asm.bind(done);
-            }
-            return;
-        }
-        let (few, done) = (self.asm.label(), self.asm.label());
         self.asm.mov(Reg::RCX, Operand::Reg(y));
         self.asm.mov(Reg::RAX, Operand::Reg(x));
-        // With 63, everything has been shifted out as with any more.
-        self.asm.test_byte(Reg::RCX, 0xC0);
-        self.asm.jump_if(Cond::EQUAL, few);
-        self.asm.mov_immediate(Reg::RCX, 63);
-        self.asm.bind(few);
-        // What is shifted out last stays next to the result: above it, or below it in a value of twice the width.
+        // What is shifted out last stays next to the result: above it, or below it in a value of twice the width. What
+        // is rotated last is its highest bit.
         let carry_bit = if shift == Shift::Shl { 32 } else { 31 };
-        if shift != Shift::Shl {
-            self.asm.shift_wide(Shift::Shl, Reg::RAX, 32);
+        let is_above = matches!(shift, Shift::Shr | Shift::Sar);
+        if shift == Shift::Ror {
+            self.asm.rotate_by_rcx(Reg::RAX);
+        } else {
+            let few = self.asm.label();
+            // With 63, everything has been shifted out as with any more.
+            self.asm.test_byte(Reg::RCX, 0xC0);
+            self.asm.jump_if(Cond::EQUAL, few);
+            self.asm.mov_immediate(Reg::RCX, 63);
+            self.asm.bind(few);
+            if is_above {
+                self.asm.shift_wide(Shift::Shl, Reg::RAX, 32);
+            }
+            self.asm.shift_wide_by_rcx(shift, Reg::RAX);
         }
-        self.asm.shift_wide_by_rcx(shift, Reg::RAX);
         if carry {
+            let done = self.asm.label();
             self.asm.test_byte(Reg::RCX, 0xFF);
             self.asm.jump_if(Cond::EQUAL, done);
             self.asm.test_bit_wide(Reg::RAX, carry_bit);
             self.asm.set_field(Cond::BELOW, frame::C);
             self.asm.bind(done);
         }
-        if shift != Shift::Shl {
+        if is_above {
             self.asm.shift_wide(Shift::Shr, Reg::RAX, 32);
         }
     }

@@ -107,7 +107,7 @@ impl Translator<'_> {
         self.asm.store(frame::TARGET, Reg::RCX);
         self.asm.store_wide(frame::NEXT, Reg::R10);
         if slot.loads_pc() {
-            self.take_list(&slot, true);
+            self.take_list(at, &slot);
         } else if slot.op == Op::BlxR {
             self.link(at);
         }

@@ -12,8 +12,8 @@ use crate::engine::entries::Entry;
 use crate::engine::native::NativeCode;
 use crate::engine::native::pages::Function;
 
-/// The targets of an indirect exit that are linked at the same time. Bits 1 to 4 of a target, as those of a small table,
-/// tell which pair of links it has: itself with bit 0 set, and the address of the code for it.
+/// The pairs of links that an indirect exit has: a target with bit 0 set, and the address of the code for it. Bits 1 to
+/// 4 of a target tell which pair it has.
 pub const TARGETS: u32 = 16;
 /// The links of an indirect exit.
 pub const INDIRECT_LINKS: u32 = 2 * TARGETS;
@@ -32,6 +32,20 @@ pub struct Links {
     refused: AtomicU8,
 }
 
+/// An exit that may be linked, by its number among those of a machine and its clones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberedExit {
+    pub number: u32,
+    /// Its links are a table of targets.
+    pub is_indirect: bool,
+}
+
+impl NumberedExit {
+    const fn index(self) -> usize {
+        self.number as usize
+    }
+}
+
 /// Returns where the pair of a target is among the links of an indirect exit.
 const fn pair_of(target: u32) -> usize {
     2 * (target / 2 % TARGETS) as usize
@@ -43,9 +57,9 @@ const PATIENCE: u8 = 16;
 impl Links {
     /// Returns whether an exit should be linked to a target now: not each time where several targets of an indirect
     /// one share a pair.
-    pub fn want(&self, exit: u32, is_indirect: bool, target: u32) -> bool {
-        let pair = exit as usize + pair_of(target);
-        if !is_indirect || self.addresses.get(pair).is_none_or(|known| *known == 0) {
+    pub fn want(&self, exit: NumberedExit, target: u32) -> bool {
+        let pair = exit.index() + pair_of(target);
+        if !exit.is_indirect || self.addresses.get(pair).is_none_or(|known| *known == 0) {
             return true;
         }
         let refused = self.refused.fetch_add(1, Ordering::Relaxed);
@@ -81,20 +95,19 @@ impl Links {
     }
 
     /// Links an exit to an entry.
-    pub fn add(&mut self, exit: u32, is_indirect: bool, entry: &Entry) {
+    pub fn add(&mut self, exit: NumberedExit, entry: &Entry) {
         let Some(native) = &entry.plans.native else { return };
         let function = native.function();
         let (Some(begin), true) = (native.address(), self.cover(function)) else { return };
         let first = function.exits.start as usize;
-        let exit = exit as usize;
-        let link = if is_indirect {
+        let link = if exit.is_indirect {
             let target = entry.block.address;
-            let pair = exit + pair_of(target);
+            let pair = exit.index() + pair_of(target);
             let Some([known, address]) = self.addresses.get_mut(pair..pair + 2) else { return };
             *known = (target | 1) as usize;
             Some(address)
         } else {
-            self.addresses.get_mut(exit)
+            self.addresses.get_mut(exit.index())
         };
         if let Some(link) = link {
             *link = begin;

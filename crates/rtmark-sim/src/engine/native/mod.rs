@@ -7,12 +7,12 @@
 //! every rare case is in one place. Steps without native code are executed by their functions, too, and the native
 //! code is entered again after them.
 //!
-//! Where code is fetched from a memory that never waits, native code that ends a pass continues with that of the next one
-//! by itself ([`links`]), up to the deadline: a chain of passes, whose position is in [`Chain`].
+//! Where code is fetched from a memory that never waits, native code that ends a pass continues with that of the next
+//! one by itself ([`links`]), up to the deadline: a chain of passes, whose position is in [`Chain`].
 //!
 //! In the order of use: [`action`] says what native code does for a step, [`translator`] writes it with an
-//! [`assembler`], [`exits`] what is between two passes, and [`pages`] makes it executable. [`flags`] and [`registers`] hold what the translator knows of the
-//! program's flags and registers at each step.
+//! [`assembler`], [`exits`] what is between two passes, and [`pages`] makes it executable. [`flags`] and [`registers`]
+//! hold what the translator knows of the program's flags and registers at each step.
 
 mod action;
 mod assembler;
@@ -41,10 +41,9 @@ use crate::memory::{CodeData, MainRam};
 use crate::state::Chain;
 use crate::state::State;
 use crate::timing::Rules;
-use crate::timing::pipeline::CoreBus;
 
 use self::assembler::LINK_BYTES;
-pub use self::links::Links;
+pub use self::links::{Links, NumberedExit};
 use self::pages::Function;
 pub use self::pages::NativePages;
 
@@ -154,19 +153,13 @@ enum Way {
 #[derive(Clone, Copy, Debug)]
 pub struct Unlinked<'a> {
     native: &'a NativeCode,
-    exit: u32,
-    is_indirect: bool,
+    pub exit: NumberedExit,
 }
 
 impl Unlinked<'_> {
     /// Returns whether the pass after it may be executed by an entry's native code, whenever a pass ends there.
     pub fn may_lead_to(&self, entry: &Entry) -> bool {
         entry.plans.native.as_ref().is_some_and(|native| native.may_follow(self.native))
-    }
-
-    /// Returns the exit, as a link of it is made.
-    pub const fn exit(&self) -> (u32, bool) {
-        (self.exit, self.is_indirect)
     }
 }
 
@@ -250,17 +243,9 @@ impl NativeCode {
         }
         let expected = Expected::now(state)?;
         let constant = |slot: &Slot| {
-            let (value, _) = state.literal(slot).filter(|_| expected.immediate_literals)?;
-            Some(value)
+            state.literal(slot).filter(|_| expected.immediate_literals).map(|(value, _)| value)
         };
-        let code_is_usual = !state.rules.model_buses() || CoreBus::of(address) == CoreBus::USUAL;
-        let translation = translator::translate(
-            address,
-            steps,
-            &expected,
-            (state.rules, code_is_usual),
-            constant,
-        )?;
+        let translation = translator::translate(address, steps, &expected, state.rules, constant)?;
         let steps: Box<[_]> = steps
             .iter()
             .zip(&translation.entries)
@@ -331,7 +316,8 @@ impl NativeCode {
     #[inline(always)]
     fn unlinked(&self, exit: Exit) -> Option<Unlinked<'_>> {
         let link = exit.link.filter(|_| !exit.is_late)?;
-        Some(Unlinked { native: self, exit: self.number(link), is_indirect: exit.is_indirect })
+        let exit = NumberedExit { number: self.number(link), is_indirect: exit.is_indirect };
+        Some(Unlinked { native: self, exit })
     }
 
     /// Continues a pass where native code has ended: `left` are the steps from `begin` on.

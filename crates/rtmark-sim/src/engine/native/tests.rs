@@ -344,38 +344,47 @@ fn entry(state: &mut State, last: [u16; 2]) -> Entry {
     Entry::new(Arc::new(block), &passage)
 }
 
+/// Puts the state before an entry, with these values in r0 to r2. Returns links with room for its exits.
+fn begin(state: &mut State, entry: &Entry, values: [u32; 3]) -> Links {
+    state.cpu.pc = ADDRESS;
+    state.cpu.r[..3].copy_from_slice(&values);
+    state.deadline = 1_000_000;
+    let mut links = Links::default();
+    links.make_room(entry);
+    links
+}
+
+/// Returns the cycles, the instructions, r0 and the program counter.
+fn progress(state: &State) -> (u64, u64, u32, u32) {
+    (state.cycles, state.instructions, state.cpu.r[0], state.cpu.pc)
+}
+
 #[test]
 fn jumps_to_linked_targets_need_no_function() {
     let mut state = state(CoreKind::CortexM0);
     // nop; bx r2
     let entry = entry(&mut state, [0xBF00, 0x4710]);
-    let mut links = Links::default();
-    links.make_room(&entry);
-    state.cpu.pc = ADDRESS;
-    state.cpu.r[..3].copy_from_slice(&[0, 0, ADDRESS | 1]);
-    state.deadline = 1_000_000;
-    let seen = |state: &State| (state.cycles, state.instructions, state.cpu.r[0], state.cpu.pc);
-    let (exit, is_indirect) =
-        pass(&mut state, &entry, &links, false).unlinked.expect("not linked").exit();
-    assert_eq!((seen(&state), is_indirect), ((16, 14, 12, ADDRESS), true));
-    links.add(exit, is_indirect, &entry);
+    let mut links = begin(&mut state, &entry, [0, 0, ADDRESS | 1]);
+    let exit = pass(&mut state, &entry, &links, false).unlinked.expect("not linked").exit;
+    assert_eq!((progress(&state), exit.is_indirect), ((16, 14, 12, ADDRESS), true));
+    links.add(exit, &entry);
 
     // The last step of the pass that begins in cycle 80 begins in cycle 93.
     state.deadline = 94;
     assert!(pass(&mut state, &entry, &links, false).unlinked.is_none());
-    assert_eq!(seen(&state), (96, 84, 72, ADDRESS));
+    assert_eq!(progress(&state), (96, 84, 72, ADDRESS));
     state.deadline = 1_000_000;
     pass(&mut state, &entry, &links, true);
-    assert_eq!(seen(&state), (112, 98, 84, ADDRESS), "one by one");
+    assert_eq!(progress(&state), (112, 98, 84, ADDRESS), "one by one");
 
     // Another target in the same place of the table is another one.
     let other = ADDRESS + 2 * TARGETS;
     state.cpu.r[2] = other | 1;
     let unlinked = pass(&mut state, &entry, &links, false).unlinked;
-    assert_eq!(seen(&state), (128, 112, 96, other));
-    assert_eq!(unlinked.map(|it| it.exit()), Some((exit, true)));
-    assert!(links.want(exit, true, ADDRESS + 2), "nothing is there");
-    let wanted = (0..32).filter(|_| links.want(exit, true, other)).count();
+    assert_eq!(progress(&state), (128, 112, 96, other));
+    assert_eq!(unlinked.map(|it| it.exit), Some(exit));
+    assert!(links.want(exit, ADDRESS + 2), "nothing is there");
+    let wanted = (0..32).filter(|_| links.want(exit, other)).count();
     assert_eq!(wanted, 2, "not each time");
 }
 
@@ -388,11 +397,7 @@ fn passes_are_not_linked_while_fetches_are_checked() {
     let native = |entry: &Entry| entry.plans.native.as_ref().map(|it| it.function.exits.len());
     assert!(native(&unchecked).is_some_and(|exits| exits > 0));
     assert_eq!(native(&checked), Some(0));
-    let mut links = Links::default();
-    links.make_room(&unchecked);
-    state.cpu.pc = ADDRESS;
-    state.cpu.r[2] = ADDRESS | 1;
-    state.deadline = 1_000_000;
+    let links = begin(&mut state, &unchecked, [0, 0, ADDRESS | 1]);
     assert!(pass(&mut state, &unchecked, &links, false).unlinked.is_none(), "not executed");
     state.protected = false;
     assert!(pass(&mut state, &unchecked, &links, false).unlinked.is_some());
@@ -403,42 +408,37 @@ fn linked_passes_follow_each_other_up_to_the_deadline() {
     let mut state = state(CoreKind::CortexM0);
     // subs r1, #1; bne to the first one
     let entry = entry(&mut state, [0x3901, 0xD1F1]);
-    let mut links = Links::default();
-    links.make_room(&entry);
-    state.cpu.pc = ADDRESS;
-    state.cpu.r[..2].copy_from_slice(&[0, 1_000]);
-    state.deadline = 1_000_000;
-    let seen = |state: &State| (state.cycles, state.instructions, state.cpu.r[0], state.cpu.pc);
+    let mut links = begin(&mut state, &entry, [0, 1_000, 0]);
 
     // The branch takes three cycles.
     let one = pass(&mut state, &entry, &links, false);
-    assert_eq!(seen(&state), (16, 14, 12, ADDRESS));
-    let (exit, _) = one.unlinked.expect("an exit without a link").exit();
+    assert_eq!(progress(&state), (16, 14, 12, ADDRESS));
+    let exit = one.unlinked.expect("an exit without a link").exit;
     assert!(one.moved.is_none());
-    links.add(exit, false, &entry);
+    links.add(exit, &entry);
 
     // The last step of the pass that begins in cycle 80 begins in cycle 93, that of the next one in cycle 109.
     state.deadline = 109;
-    assert_eq!(pass(&mut state, &entry, &links, false).unlinked.map(|it| it.exit().0), None);
-    assert_eq!(seen(&state), (96, 84, 72, ADDRESS));
+    assert_eq!(pass(&mut state, &entry, &links, false).unlinked.map(|it| it.exit), None);
+    assert_eq!(progress(&state), (96, 84, 72, ADDRESS));
     state.deadline = 110;
     pass(&mut state, &entry, &links, false);
-    assert_eq!(seen(&state), (112, 98, 84, ADDRESS));
+    assert_eq!(progress(&state), (112, 98, 84, ADDRESS));
 
     state.deadline = 1_000_000;
     pass(&mut state, &entry, &links, true);
-    assert_eq!(seen(&state), (128, 112, 96, ADDRESS), "one by one");
+    assert_eq!(progress(&state), (128, 112, 96, ADDRESS), "one by one");
 
     // Twice more, and then in sequence.
     state.cpu.r[1] = 3;
-    let other = pass(&mut state, &entry, &links, false).unlinked.map(|it| it.exit().0);
-    assert_eq!(seen(&state), (128 + 16 + 16 + 14, 154, 132, ADDRESS + 28));
+    let other = pass(&mut state, &entry, &links, false).unlinked.map(|it| it.exit);
+    assert_eq!(progress(&state), (128 + 16 + 16 + 14, 154, 132, ADDRESS + 28));
     assert!(other.is_some_and(|other| other != exit));
 
     state.cpu.pc = ADDRESS;
     links.clear();
     pass(&mut state, &entry, &links, false);
-    assert_eq!(seen(&state), (174 + 16, 168, 144, ADDRESS), "no longer linked");
+    assert_eq!(progress(&state), (174 + 16, 168, 144, ADDRESS), "no longer linked");
 }
 
 /// Returns code of some bytes, with so many exits that may be linked.

@@ -5,6 +5,7 @@
 //! its function.
 
 use crate::arch::armm::registers::SP;
+use crate::engine::micro_op::Kind;
 use crate::engine::native::action::Mode;
 use crate::engine::native::assembler::{Alu, Cond, Datum, Label, Operand, Reg, Shift};
 use crate::engine::native::frame;
@@ -75,7 +76,7 @@ impl Translator<'_> {
     pub(super) fn load(&mut self, at: usize, slot: &Slot, datum: Datum, mode: Mode) {
         let exit = self.exit_at(at);
         self.offset(slot, mode, self.ram.base);
-        if self.plain_code.is_some() {
+        if self.reads_plain_code {
             let (label, back) = (self.asm.label(), self.asm.label());
             self.check_offset(datum, self.ram.bytes, 1, label);
             self.asm.load_datum(Reg::RAX, datum, datum.scale(), 0);
@@ -158,7 +159,7 @@ impl Translator<'_> {
             self.asm.alu_immediate(Alu::Cmp, Operand::Reg(Reg::RCX), target);
             self.asm.jump_if(Cond::NOT_EQUAL, other);
         }
-        self.take_list(slot, slot.aux == 1 || follows.is_some());
+        self.take_list(at, slot);
     }
 
     /// LDM and POP that end the pass.
@@ -178,8 +179,10 @@ impl Translator<'_> {
         self.asm.load_datum(Reg::RCX, Datum::WORD, 2, before as u8);
     }
 
-    /// Loads a list, except for the program counter, whose index in the main RAM is in RAX.
-    pub(super) fn take_list(&mut self, slot: &Slot, moves_base: bool) {
+    /// Loads the list of a step, except for the program counter; its index in the main RAM is in RAX.
+    pub(super) fn take_list(&mut self, at: usize, slot: &Slot) {
+        // Lists that are followed write their base back, and have their target where others say so.
+        let moves_base = slot.aux == 1 || self.steps[at].begin.kind == Kind::Followed;
         // A loaded base is not written back.
         if moves_base && slot.imm >> slot.n & 1 == 0 {
             let base = self.read(slot.n);

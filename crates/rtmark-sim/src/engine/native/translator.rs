@@ -14,6 +14,7 @@ use crate::engine::native::{Exit, Expected, LATE, Way, frame};
 use crate::isa::Slot;
 use crate::memory::{CodeData, MainRam};
 use crate::timing::Rules;
+use crate::timing::pipeline::CoreBus;
 
 /// Native code for steps.
 #[derive(Debug)]
@@ -41,10 +42,10 @@ pub fn translate(
     address: u32,
     steps: &[ScheduledOp],
     expected: &Expected,
-    (rules, code_is_usual): (&Rules, bool),
+    rules: &Rules,
     constant: impl Fn(&Slot) -> Option<u32>,
 ) -> Option<Translation> {
-    let code_shows = expected.code.is_some() && !code_is_usual;
+    let code_shows = expected.code.is_some() && !is_code_usual(rules, address);
     let actions = actions(steps, expected.never_waits, code_shows, constant);
     let possible = actions.iter().flatten().count();
     let before = std::iter::once(&None).chain(&actions);
@@ -54,10 +55,14 @@ pub fn translate(
         return None;
     }
     let joins = joins(steps, &actions)?;
-    let mut translator =
-        Translator::new(address, steps, expected, (rules, code_is_usual), &joins, &actions);
+    let mut translator = Translator::new(address, steps, expected, rules, &joins, &actions);
     translator.translate(&joins, &actions);
     translator.finish()
+}
+
+/// Returns whether reading the memory of the code at an address shows the pipeline nothing.
+fn is_code_usual(rules: &Rules, address: u32) -> bool {
+    !rules.model_buses() || CoreBus::of(address) == CoreBus::USUAL
 }
 
 /// Returns what native code does for each step that it can execute. `code_shows` tells whether data that comes from
@@ -163,9 +168,9 @@ pub(super) struct Translator<'a> {
     leaves: Vec<Leave>,
     inner_entries: Vec<Entry>,
     below_stack: Vec<BelowStack>,
-    /// The memory from which code comes, if it may be read, and if any load may.
+    /// The memory from which code comes, if it may be read, and whether that shows the pipeline nothing.
     pub(super) code: Option<CodeData>,
-    pub(super) plain_code: Option<CodeData>,
+    pub(super) reads_plain_code: bool,
     pub(super) code_loads: Vec<CodeLoad>,
     pub(super) reads_code: bool,
     /// The rules of the core, if passes may be linked.
@@ -181,7 +186,7 @@ impl<'a> Translator<'a> {
         address: u32,
         steps: &'a [ScheduledOp],
         &Expected { ram, no_code_in_ram, never_waits, code, .. }: &Expected,
-        (rules, code_is_usual): (&'a Rules, bool),
+        rules: &'a Rules,
         joins: &[bool],
         actions: &[Option<Action>],
     ) -> Self {
@@ -213,7 +218,7 @@ impl<'a> Translator<'a> {
             inner_entries: Vec::new(),
             below_stack: Vec::new(),
             code,
-            plain_code: code.filter(|_| code_is_usual),
+            reads_plain_code: code.is_some() && is_code_usual(rules, address),
             code_loads: Vec::new(),
             reads_code: false,
             linking: never_waits.then_some(rules),
@@ -262,7 +267,7 @@ impl<'a> Translator<'a> {
             self.write_pending(Flags::all());
         }
         self.asm.bind(self.labels[end]);
-        if !matches!(before, Some(Action::JumpTo { .. } | Action::LoadTarget)) {
+        if !before.is_some_and(Action::jumps_anywhere) {
             self.end_run(before, end);
         }
     }
@@ -377,7 +382,7 @@ impl<'a> Translator<'a> {
             Action::StorePair => self.store_pair(at, &slot),
             Action::LoadList { follows } => self.load_list(at, &slot, follows),
             Action::LoadTarget => self.load_target(at, &slot),
-            Action::JumpTo { .. } => {
+            Action::JumpTo => {
                 let there = self.indirect(at);
                 self.asm.jump(there);
             }
