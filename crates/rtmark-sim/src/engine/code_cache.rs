@@ -406,7 +406,7 @@ impl CodeCache {
         if let Some(again) = window.block(state, block.address, block.it_outcome, OFTEN) {
             let steps = again.kept();
             let translate = |address, steps: &[ScheduledOp]| {
-                NativeCode::of(state, &self.native_pages, address, steps)
+                NativeCode::of(state, &self.native_pages, address, steps, None)
             };
             let again = again.without_profile().with_native_code(translate);
             if self.young.replace(block, again) {

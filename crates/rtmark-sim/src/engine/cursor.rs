@@ -95,11 +95,19 @@ impl<'a> Cursor<'a> {
         self.native = None;
     }
 
-    /// Begins a pass to which native code has come.
-    pub fn begin_linked(&mut self, entry: &'a Entry) {
-        self.enter(&entry.steps, entry.last);
+    /// Begins a pass to which native code has come, by a plan or without one.
+    pub fn begin_linked(
+        &mut self,
+        entry: &'a Entry,
+        plan: Option<&'a FetchPlan>,
+        native: &'a NativeCode,
+    ) {
+        match plan {
+            Some(plan) => self.enter_planned(plan),
+            None => self.enter(&entry.steps, entry.last),
+        }
         self.from.pc = entry.block.address;
-        self.native = entry.plans.native.as_ref();
+        self.native = Some(native);
         self.moved = Some(entry);
     }
 
@@ -403,12 +411,12 @@ impl ExecContext for Cursor<'_> {
 
     #[inline(always)]
     fn multiplied_long(&mut self, state: &State, op: Op, [n, m]: [u32; 2]) {
-        state.add_cycles(self, (state.rules.long_multiply)(op, n, m));
+        state.add_cycles(self, state.rules.multiply_long(op, n, m));
     }
 
     #[inline(always)]
     fn divided(&mut self, state: &State, op: Op, [n, m]: [u32; 2]) {
-        state.add_cycles(self, (state.rules.divide)(n, m, op == Op::Sdiv));
+        state.add_cycles(self, state.rules.divide(n, m, op == Op::Sdiv));
     }
 
     /// Adds the extra cycle measured on a Cortex-M3, in handlers.

@@ -27,26 +27,45 @@ use crate::timing::{Change, FetchState, LineInserted, LineMemory, Lookahead};
 /// A schedule whose fetch waits hold for one state of the memory.
 #[derive(Debug)]
 pub struct FetchPlan {
-    fetch_state: FetchState,
-    /// An address in the line from which code came before the pass.
-    line: u32,
+    pub(super) fetches: PlannedFetches,
     pub schedule: Schedule,
     /// The native code of that schedule.
     pub native: Option<NativeCode>,
+    pub(super) next: OnceLock<Box<FetchPlan>>,
+}
+
+/// The fetches of a planned pass: what they depend on, and how they change the memory.
+#[derive(Debug)]
+pub struct PlannedFetches {
+    /// The state of the memory before the pass.
+    pub state: FetchState,
+    /// An address in the line from which code came before the pass.
+    line: u32,
     points: Box<[Point]>,
     /// The places of the cached lines that the pass uses, in order.
     used: Box<[u8]>,
-    next: OnceLock<Box<FetchPlan>>,
 }
 
 /// The memory's state at some step of a plan.
 #[derive(Debug)]
-struct Point {
-    change: Change,
+pub struct Point {
+    pub change: Change,
     /// How many cached lines were used so far.
     used: usize,
     /// An address in the line from which code comes.
-    line: u32,
+    pub line: u32,
+}
+
+impl PlannedFetches {
+    /// Returns the memory's state when it has passed so many points; `None` if it has not changed.
+    pub fn after(&self, points: u8) -> Option<&Point> {
+        self.points.get(usize::from(points).checked_sub(1)?)
+    }
+
+    /// Returns the places of the cached lines used between two points.
+    pub fn used(&self, from: Option<&Point>, to: &Point) -> &[u8] {
+        self.used.get(from.map_or(0, |point| point.used)..to.used).unwrap_or_default()
+    }
 }
 
 /// The fetch plans of a schedule: a list to which threads may append concurrently. Each pass reads the first line
@@ -54,7 +73,7 @@ struct Point {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct FetchPlans {
-    first: OnceLock<Box<FetchPlan>>,
+    pub(super) first: OnceLock<Box<FetchPlan>>,
     /// The native code of the schedule itself.
     pub native: Option<NativeCode>,
     /// Passes that found no plan, as far as they are counted.
@@ -127,7 +146,7 @@ impl FetchPlans {
     fn find(&self, memory: &LineMemory, line: u32, now: u64) -> Option<&FetchPlan> {
         let mut plan = self.first.get()?;
         let mask = memory.line_mask();
-        while (plan.line ^ line) & mask != 0 || !memory.matches(&plan.fetch_state, now) {
+        while (plan.fetches.line ^ line) & mask != 0 || !memory.matches(&plan.fetches.state, now) {
             plan = plan.next.get()?;
         }
         Some(plan)
@@ -161,10 +180,10 @@ impl FetchPlans {
 /// The position of a pass within a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanCursor<'a> {
-    plan: &'a FetchPlan,
-    began: u64,
+    pub(super) plan: &'a FetchPlan,
+    pub(super) began: u64,
     /// How many of the plan's points the memory has passed.
-    stood: u8,
+    pub(super) stood: u8,
 }
 
 impl<'a> PlanCursor<'a> {
@@ -190,18 +209,16 @@ impl State {
 
     #[inline(always)]
     fn settle_memory_at<'a>(&mut self, at: &mut Cursor<'a>, cursor: PlanCursor<'a>) {
-        let PlanCursor { plan, began, stood } = cursor;
+        let PlanCursor { plan: FetchPlan { fetches, .. }, began, stood } = cursor;
         let to = at.begin().points;
         if to == stood {
             return;
         }
-        let at_point = |points: u8| plan.points.get(usize::from(points).wrapping_sub(1));
-        let Some(point) = at_point(to) else { return };
-        let (used, waited) =
-            at_point(stood).map_or((0, 0), |point| (point.used, point.change.waited()));
-        let used = plan.used.get(used..point.used).unwrap_or_default();
+        let Some(point) = fetches.after(to) else { return };
+        let before = fetches.after(stood);
+        let waited = before.map_or(0, |point| point.change.waited);
         let memory = self.lines.near_mut();
-        memory.restore(&point.change, waited, used, began);
+        memory.restore(&point.change, waited, fetches.used(before, point), began);
         self.line = point.line;
         at.plan = Some(PlanCursor { stood: to, ..cursor });
     }
@@ -226,12 +243,15 @@ impl CortexM {
         entry: &'a Entry,
         from: &ProgramPoint,
     ) -> Option<&'a FetchPlan> {
-        let memory = self.state.lines.near();
+        let memory = self.state.lines.near_mut();
         if !memory.can_look_ahead()
             || memory.line_mask() != self.state.line_mask
             || self.state.protected
         {
             return None;
+        }
+        if memory.lacks_number() {
+            memory.number(|| self.code.counts.next_number());
         }
         let known = entry.plans.find(memory, self.state.line, from.cycles);
         if known.is_none() { self.plan_fetches(entry, from) } else { known }
@@ -244,9 +264,7 @@ impl CortexM {
         if block.is_profiled() {
             return None;
         }
-        let counts = &self.code.counts;
-        self.state.lines.near_mut().number(|| counts.next_number());
-        if !plans.is_time() || counts.is_full() {
+        if !plans.is_time() || self.code.counts.is_full() {
             return None;
         }
         let now = from.cycles;
@@ -270,16 +288,16 @@ impl CortexM {
         let steps = self.convert_its(from.pc, block, &plan);
         self.code.counts.count(steps.len());
         self.code.counts.keep(block.count_more_kept(steps.len()));
-        let native = NativeCode::of(&self.state, &self.code.native_pages, from.pc, &steps);
-        Some(plans.keep(FetchPlan {
-            fetch_state: memory.fetch_state(),
+        let fetches = PlannedFetches {
+            state: memory.fetch_state(),
             line: self.state.line,
-            schedule: Schedule::new(steps, native.as_ref()),
-            native,
             points: points.into(),
             used: used.into(),
-            next: OnceLock::new(),
-        }))
+        };
+        let pages = &self.code.native_pages;
+        let native = NativeCode::of(&self.state, pages, from.pc, &steps, Some(&fetches));
+        let schedule = Schedule::new(steps, native.as_ref());
+        Some(plans.keep(FetchPlan { fetches, schedule, native, next: OnceLock::new() }))
     }
 }
 

@@ -114,8 +114,11 @@ impl MicroOp {
     /// `begun` and is expected to leave it in the state `expected`.
     pub fn check_facts(size: u8, begun: PipeState, expected: PipeState) -> Self {
         let d = u8::from(expected == begun.with_bus(CoreBus::Code));
+        let extra_cycles = expected.extra_cycles();
+        let shows_them = expected == begun.with_extra_cycles(extra_cycles);
+        let n = if shows_them { extra_cycles } else { 0 };
         let (imm, aux) = (expected.bits(), size.into());
-        let slot = Slot { op: Op::Nop, d, imm, aux, cost: 0, ..Slot::undefined(0) };
+        let slot = Slot { op: Op::Nop, d, n, imm, aux, cost: 0, ..Slot::undefined(0) };
         Self { slot, kind: Kind::CheckFacts }
     }
 
@@ -124,6 +127,11 @@ impl MicroOp {
     #[inline(always)]
     pub const fn expects_code_bus(&self) -> bool {
         matches!(self.kind, Kind::CheckFacts) && self.slot.d == 1
+    }
+
+    /// Returns the extra cycles that it expects the preceding instruction to take, if these are all that it expects.
+    pub fn expected_extra_cycles(&self) -> Option<u8> {
+        (self.kind == Kind::CheckFacts && self.slot.n != 0).then_some(self.slot.n)
     }
 
     /// Wraps an instruction that is skipped.

@@ -23,6 +23,10 @@ pub mod events;
 mod fetch;
 pub mod fetch_plan;
 mod if_conversion;
+#[cfg_attr(
+    not(all(feature = "native-code", target_arch = "x86_64", target_os = "linux")),
+    expect(dead_code, reason = "only native code asks for some of it")
+)]
 pub mod micro_op;
 #[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
 mod native;

@@ -7,6 +7,7 @@ use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::end;
 use crate::engine::entries::Entry;
+use crate::engine::fetch_plan::PlannedFetches;
 use crate::exec::Ending;
 use crate::state::State;
 
@@ -24,23 +25,13 @@ impl NativePages {
     pub const fn switch_off(&mut self) {}
 }
 
-/// There is no such exit.
+/// There is no exit that could be linked.
 #[derive(Clone, Copy, Debug)]
-pub enum NumberedExit {}
+pub struct Unlinked<'a>(PhantomData<&'a NativeCode>);
 
-/// Nor this.
-#[derive(Clone, Copy, Debug)]
-pub struct Unlinked<'a> {
-    pub exit: NumberedExit,
-    native: PhantomData<&'a NativeCode>,
-}
-
-impl Unlinked<'_> {
-    /// Never is asked for.
-    pub const fn may_lead_to(&self, _: &Entry) -> bool {
-        match self.exit {}
-    }
-}
+/// Nor anything to be linked to it.
+#[derive(Debug)]
+pub enum NewLink {}
 
 /// Nothing to link.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +43,27 @@ impl Links {
     pub const fn make_room(&mut self, _: &Entry) {}
 
     /// Never is asked for.
-    pub const fn want(&self, exit: NumberedExit, _: u32) -> bool {
-        match exit {}
+    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
+    pub const fn have_room(&self, native: &NativeCode) -> bool {
+        match *native {}
+    }
+
+    /// Never is asked for.
+    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
+    pub const fn wanted(&self, _: Unlinked<'_>, _: &Entry, native: &NativeCode) -> Option<NewLink> {
+        match *native {}
+    }
+
+    /// Never is asked for.
+    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
+    pub const fn note_contents(&self, native: &NativeCode, _: u64) {
+        match *native {}
     }
 
     /// Links nothing.
-    pub const fn add(&mut self, exit: NumberedExit, _: &Entry) {
-        match exit {}
+    #[expect(clippy::unused_self, reason = "so has the one for hosts with native code")]
+    pub const fn add(&mut self, link: NewLink) {
+        match link {}
     }
 
     /// Ends no links.
@@ -68,7 +73,13 @@ impl Links {
 
 impl NativeCode {
     /// Translates nothing.
-    pub const fn of(_: &State, _: &NativePages, _: u32, _: &[ScheduledOp]) -> Option<Self> {
+    pub const fn of(
+        _: &State,
+        _: &NativePages,
+        _: u32,
+        _: &[ScheduledOp],
+        _: Option<&PlannedFetches>,
+    ) -> Option<Self> {
         None
     }
 

@@ -119,7 +119,7 @@ impl State {
         let native = if block.is_profiled() {
             None
         } else {
-            NativeCode::of(self, pages, block.address, &steps)
+            NativeCode::of(self, pages, block.address, &steps, None)
         };
         Some(block.keep(from.pipe, steps, native))
     }

@@ -20,7 +20,7 @@ use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::{Entries, Entry};
 use crate::engine::micro_op::MicroOp;
-use crate::engine::native::NumberedExit;
+use crate::engine::native::NewLink;
 use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint, State};
@@ -49,8 +49,10 @@ enum RunEnd {
     Due,
     /// The next block has no entry that can be used. See [`Cursor::shown`].
     NoEntry(Option<(u32, u32)>),
-    /// Native code may continue with this entry after an exit.
-    Link(NumberedExit, Entry),
+    /// Native code may continue with other code after an exit.
+    Link(NewLink),
+    /// There is no room for the links of this entry's native code.
+    NeedsRoom(Entry),
     /// An instruction trapped, which has been handled.
     Trapped,
 }
@@ -158,9 +160,14 @@ impl CortexM {
                 RunEnd::Trapped => return Ok(BlockRun::Executed),
                 RunEnd::NoEntry(Some((address, facts))) => self.code.note_shown(address, facts),
                 RunEnd::NoEntry(None) => {}
-                RunEnd::Link(exit, entry) => {
-                    entries.links.add(exit, &entry);
+                RunEnd::Link(link) => {
+                    entries.links.add(link);
                     looked_up = None;
+                    continue;
+                }
+                RunEnd::NeedsRoom(entry) => {
+                    entries.links.make_room(&entry);
+                    looked_up = Some(entry);
                     continue;
                 }
             }
@@ -218,14 +225,6 @@ impl CortexM {
                 let it_outcome = self.state.it_outcome(it);
                 match entries.get::<PIPELINED>(&at.from, it_outcome) {
                     Some((place, entry)) if !self.state.protected => {
-                        if let Some(unlinked) = at.unlinked.take()
-                            && (it == 0 || at.expects_condition())
-                            && !at.from.pipe.has_entered()
-                            && unlinked.may_lead_to(entry)
-                            && entries.links.want(unlinked.exit, at.from.pc)
-                        {
-                            break RunEnd::Link(unlinked.exit, entry.clone());
-                        }
                         entries.note_successor(before, place);
                         entry
                     }
@@ -248,11 +247,29 @@ impl CortexM {
             } else {
                 self.fetch_plan(entry, &at.from)
             };
+            let native = plan.map_or(&entry.plans.native, |plan| &plan.native).as_ref();
+            if let Some(native) = native {
+                if !entries.links.have_room(native) {
+                    break RunEnd::NeedsRoom(entry.clone());
+                }
+                if let Some(unlinked) = at.unlinked.take()
+                    && (it == 0 || at.expects_condition())
+                    && !at.from.pipe.has_entered()
+                    && let Some(link) = entries.links.wanted(unlinked, entry, native)
+                {
+                    break RunEnd::Link(link);
+                }
+                if plan.is_some() {
+                    let contents = self.state.lines.near().cached_code().contents();
+                    entries.links.note_contents(native, contents);
+                }
+            }
+            at.unlinked = None;
             let (steps, ending) = if let Some(plan) = plan
                 && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
             {
                 at.enter_planned(plan);
-                at.native = plan.native.as_ref();
+                at.native = native;
                 let ending = self.state.execute_from(plan.schedule.run, &mut at);
                 self.state.settle_memory(&mut at);
                 (&plan.schedule.steps, ending)
@@ -263,7 +280,7 @@ impl CortexM {
                 (&entry.steps, ending)
             };
             let (entry, steps) =
-                at.moved.take().map_or((entry, steps), |entry| (entry, &entry.steps));
+                at.moved.take().map_or((entry, &**steps), |entry| (entry, at.steps()));
             before = Some(entry);
             let block = &*entry.block;
             let flow = match ending {

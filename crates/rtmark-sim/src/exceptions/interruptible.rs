@@ -169,9 +169,9 @@ impl State {
             }
             Interruptible::Restartable(cycles) => {
                 let more = match real.op {
-                    Op::Udiv | Op::Sdiv => (self.rules.divide)(n, m, real.op == Op::Sdiv),
+                    Op::Udiv | Op::Sdiv => self.rules.divide(n, m, real.op == Op::Sdiv),
                     Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
-                        (self.rules.long_multiply)(real.op, n, m)
+                        self.rules.multiply_long(real.op, n, m)
                     }
                     _ => 0,
                 };

@@ -23,4 +23,9 @@ pub struct Chain {
     pub links: usize,
     /// The address of the contents of the memory from which code comes.
     pub code: usize,
+    /// The addresses of the cached lines of that memory, of code and of data, if they are many.
+    pub code_lines: usize,
+    pub data_lines: usize,
+    /// The number of those lines of code: see [`LineMemory::number`](crate::timing::LineMemory::number).
+    pub contents: u64,
 }

@@ -8,6 +8,11 @@
 
 mod classify;
 mod cores;
+#[cfg_attr(
+    not(all(feature = "native-code", target_arch = "x86_64", target_os = "linux")),
+    expect(dead_code, reason = "only native code asks for some of it")
+)]
+mod divider;
 mod dual;
 pub mod exceptions;
 mod flash;
@@ -17,7 +22,10 @@ mod operands;
 pub mod pipeline;
 mod score;
 
+pub use divider::Divider;
 pub use dual::{NOT_TAKEN, Predictor};
+#[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
+pub use flash::offsets;
 pub use flash::{
     Change, CoreCaches, FetchState, LineInserted, LineMemories, LineMemory, Lookahead, Setting,
     SlowLines, Switch,
@@ -77,10 +85,10 @@ pub struct Rules {
     pub cost: fn(&Slot) -> u8,
     /// The cycles of an instruction whose condition in an IT block fails.
     pub skip: u8,
-    /// The cycles of a division beyond its `cost`, from its operands.
-    pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
-    /// The cycles of a long multiply beyond its `cost`, from its operands.
-    pub long_multiply: fn(op: Op, n: u32, m: u32) -> u8,
+    /// The divider, if there is one.
+    pub divider: Option<Divider>,
+    /// The cycles of a long multiply beyond its `cost`, from its operands, if it depends on them.
+    pub long_multiply: Option<fn(op: Op, n: u32, m: u32) -> u8>,
     /// The cycles of double-precision arithmetic beyond its usual ones, from its operands: the
     /// register that is written, and the first and second one that is read.
     pub double_extra: fn(op: Op, operands: [u64; 3]) -> u8,
@@ -111,6 +119,16 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Returns the cycles of a division beyond its `cost`.
+    pub fn divide(&self, dividend: u32, divisor: u32, signed: bool) -> u8 {
+        self.divider.map_or(0, |divider| divider.extra_cycles(dividend, divisor, signed))
+    }
+
+    /// Returns the cycles of a long multiply beyond its `cost`.
+    pub fn multiply_long(&self, op: Op, n: u32, m: u32) -> u8 {
+        self.long_multiply.map_or(0, |cycles| cycles(op, n, m))
+    }
+
     /// Returns whether the model includes the core's buses, and thus must be given their events.
     /// For other models, the wait states of memories are added to the model's cycles.
     pub const fn model_buses(&self) -> bool {

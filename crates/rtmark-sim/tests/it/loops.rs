@@ -117,6 +117,90 @@ fn loads_and_divisions_that_vary_equal_single_steps() {
     }
 }
 
+/// A division that takes longer or less long, and then a branch whose direction is random: how soon after it the line
+/// that is being read ahead can be used is another one in each round.
+#[test]
+fn branches_after_divisions_that_vary_equal_single_steps() {
+    let longer = timings().map(|it| MemoryTiming { wait_states: 5 * it.wait_states, ..it });
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| core.is_mainline()) {
+        for (timing, nops) in longer.into_iter().flat_map(|it| (0..10).map(move |nops| (it, nops)))
+        {
+            let mut soc = support::soc(core);
+            support::set_flash_timing(&mut soc, timing);
+            let mut firmware = Firmware::new();
+            firmware.set(0, 3000).set(4, 1).set(5, 1_664_525);
+            let top = firmware.here();
+            // muls r4, r5; adds r4, #1; lsrs r1, r4, #27; mov r2, r4; lsrs r2, r1
+            firmware.op(&[0x436C, 0x3401, 0x0EE1, 0x4622, 0x40CA]);
+            // udiv r3, r4, r2; lsls r1, r4, #9; bmi past the next one
+            firmware.op(&vec![0xBF00; nops]).op(&[0xFBB4, 0xF3F2, 0x0261, 0xD400]);
+            // adds r3, #1; adds r3, #2, seven times; subs r0, #1; bne
+            firmware.op(&[0x3301]).op(&[0x3302; 7]).op(&[0x3801]);
+            let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+            firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
+            let mut one = firmware.on_soc(&soc).machine;
+            let mut other = one.clone();
+            for limit in [20_011, 20_012, 60_007] {
+                one.run(Cycles(limit));
+                other.run_observed(Cycles(limit), &mut Watcher);
+                assert!(state(&one) == state(&other), "{core} {timing:?} {nops} at {limit}");
+            }
+        }
+    }
+}
+
+/// Loads of literals from more lines than the memory caches, a random choice of them in each round: which line gives way
+/// depends on the order in which they were used.
+#[test]
+fn literals_that_share_a_small_cache_equal_single_steps() {
+    const LITERALS: u32 = 12;
+    for &core in CoreKind::CORTEX_M {
+        for data_lines in [0, 2, 3, 8, 11] {
+            let mut soc = support::soc(core);
+            let timing = MemoryTiming {
+                wait_states: 3,
+                line_bytes: 16,
+                prefetch: true,
+                instruction_lines: 64,
+                data_lines,
+                ..MemoryTiming::default()
+            };
+            support::set_flash_timing(&mut soc, timing);
+            let mut firmware = Firmware::new();
+            firmware.set(0, 1000).set(3, 0).set(4, 1).set(5, 1_664_525);
+            let top = firmware.here();
+            let literals = (top + 8 * LITERALS + 12).next_multiple_of(16);
+            // muls r4, r5; adds r4, #1
+            firmware.op(&[0x436C, 0x3401]);
+            for literal in 0..LITERALS {
+                // lsls r1, r4, #literal + 1; bmi past the next one; ldr r2, a literal; adds r3, r3, r2
+                let pc = (firmware.here() + 4 + 4) & !3;
+                let offset = (literals + 16 * literal - pc) / 4;
+                firmware.op(&[0x0021 | (literal as u16 + 1) << 6, 0xD400]);
+                firmware.op(&[0x4A00 | offset as u16, 0x189B]);
+            }
+            // subs r0, #1; bne
+            firmware.op(&[0x3801]);
+            let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+            firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
+            while firmware.here() < literals {
+                firmware.nops(1);
+            }
+            for literal in 0..LITERALS as u16 {
+                firmware.op(&[literal * 7, literal, 0, 0, 0, 0, 0, 0]);
+            }
+            let mut one = firmware.on_soc(&soc).machine;
+            let mut other = one.clone();
+            for limit in [20_011, 20_012, 60_007] {
+                one.run(Cycles(limit));
+                other.run_observed(Cycles(limit), &mut Watcher);
+                assert!(state(&one) == state(&other), "{core} {data_lines} lines at {limit}");
+            }
+            assert!(one.register(Register::R(3)) > 0, "{core}: no literal was read");
+        }
+    }
+}
+
 /// An interrupt that each round of a loop requests by a store is taken as soon after it in the last round as in
 /// the first.
 #[test]

@@ -276,12 +276,50 @@ impl Assembler {
         self.instruction(WIDE, &[0x03], to, Operand::Reg(from));
     }
 
+    /// Loads 64 bits from an offset below 2³¹ from the address in a register.
+    pub fn load_wide_at(&mut self, to: Reg, base: Reg, offset: u32) {
+        self.of_base(WIDE, &[0x8B], to, base, offset);
+    }
+
+    /// Stores 64 bits at an offset below 2³¹ from the address in a register.
+    pub fn store_wide_at(&mut self, base: Reg, offset: u32, from: Reg) {
+        self.of_base(WIDE, &[0x89], from, base, offset);
+    }
+
+    /// Adds 1 to 64 bits at an offset below 2³¹ from the address in a register.
+    pub fn increment_wide_at(&mut self, base: Reg, offset: u32) {
+        self.of_base(WIDE, &[0xFF], Reg(0), base, offset);
+    }
+
+    /// Compares 32 bits at an offset below 2³¹ from the address in a register.
+    pub fn compare_at(&mut self, base: Reg, offset: u32, value: u32) {
+        self.of_base(0, &[0x81], Reg(Alu::Cmp as u8), base, offset);
+        self.word(value);
+    }
+
+    /// Loads a byte from an offset below 2³¹ from the address in a register.
+    pub fn load_byte_at(&mut self, to: Reg, base: Reg, offset: u32) {
+        self.of_base(0, &[0x0F, 0xB6], to, base, offset);
+    }
+
+    /// Adds eight times RCX and an offset below 2³¹ to the address in RAX, into RCX.
+    pub fn address_of_eighth(&mut self, offset: u32) {
+        self.opcode(WIDE, Reg::RCX, Reg::RAX, &[0x8D, 0x80 | Reg::RCX.low() << 3 | 4]);
+        self.code.push(3 << 6 | Reg::RCX.low() << 3 | Reg::RAX.low());
+        self.word(offset);
+    }
+
     fn of_link(&mut self, opcode: u8, reg: Reg, links: Reg, link: u32) {
+        self.of_base(WIDE, &[opcode], reg, links, link.wrapping_mul(LINK_BYTES));
+        self.link_places.push(self.code.len() - 4);
+    }
+
+    fn of_base(&mut self, flags: u8, opcode: &[u8], reg: Reg, base: Reg, offset: u32) {
         // A base of R12 would need another encoding.
-        debug_assert_ne!(links.low(), 4, "{links:?}");
-        self.opcode(WIDE, reg, links, &[opcode, 0x80 | reg.low() << 3 | links.low()]);
-        self.link_places.push(self.code.len());
-        self.word(link.wrapping_mul(LINK_BYTES));
+        debug_assert_ne!(base.low(), 4, "{base:?}");
+        self.opcode(flags, reg, base, opcode);
+        self.code.push(0x80 | reg.low() << 3 | base.low());
+        self.word(offset);
     }
 
     /// Calculates with all 64 bits of a register and a field.
@@ -351,6 +389,21 @@ impl Assembler {
 
     pub fn multiply(&mut self, to: Reg, from: Operand) {
         self.instruction(0, &[0x0F, 0xAF], to, from);
+    }
+
+    /// Multiplies 64 bits.
+    pub fn multiply_wide(&mut self, to: Reg, from: Reg) {
+        self.instruction(WIDE, &[0x0F, 0xAF], to, Operand::Reg(from));
+    }
+
+    /// Extends 32 bits with their sign to 64.
+    pub fn extend_sign(&mut self, to: Reg, from: Reg) {
+        self.instruction(WIDE, &[0x63], to, Operand::Reg(from));
+    }
+
+    /// Divides EAX, with EDX above it, by a register, into EAX, with the rest in EDX.
+    pub fn divide(&mut self, by: Reg) {
+        self.instruction(0, &[0xF7], Reg(6), Operand::Reg(by));
     }
 
     /// Shifts by 1 to 31.

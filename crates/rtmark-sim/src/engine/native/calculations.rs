@@ -68,6 +68,24 @@ impl Translator<'_> {
             Action::ExtractField { signed } => self.extract_field(&slot, signed),
             Action::InsertField { clears } => self.insert_field(&slot, clears),
             Action::Constant(value) => self.asm.mov_immediate(Reg::RAX, value),
+            Action::MultiplyLong { signed, accumulates } => {
+                self.multiply_long(&slot, signed, accumulates);
+            }
+            Action::MultiplyHalves { accumulates } => {
+                self.half(Reg::RAX, slot.n, slot.aux & 2 != 0);
+                self.half(Reg::RCX, slot.m, slot.aux & 1 != 0);
+                self.asm.multiply(Reg::RAX, Operand::Reg(Reg::RCX));
+                if accumulates {
+                    let exit = self.exit_at(at);
+                    let sum = self.read(slot.a);
+                    self.asm.alu(Alu::Add, Reg::RAX, Operand::Reg(sum));
+                    // Q is set by the function.
+                    self.asm.jump_if(Cond::OVERFLOW, exit);
+                }
+            }
+            Action::Divide { signed, extra_cycles } => {
+                self.divide(at, &slot, signed, extra_cycles);
+            }
             _ => return,
         }
         self.write(slot.d, Reg::RAX);
@@ -254,6 +272,65 @@ impl Translator<'_> {
             let sum = self.read(slot.n);
             self.asm.alu(Alu::Add, Reg::RAX, Operand::Reg(sum));
         }
+    }
+
+    /// Copies the low or the high half of a register, with its sign.
+    fn half(&mut self, to: Reg, register: u8, high: bool) {
+        let x = self.read(register);
+        if high {
+            self.asm.mov(to, Operand::Reg(x));
+            self.asm.shift(Shift::Sar, to, 16);
+        } else {
+            self.asm.extend(to, x, Datum { size: 2, signed: true });
+        }
+    }
+
+    /// Multiplies, adds if need be, and writes the low half of the result. Leaves the high half in RAX.
+    fn multiply_long(&mut self, slot: &Slot, signed: bool, accumulates: bool) {
+        for (to, register) in [(Reg::RAX, slot.n), (Reg::RCX, slot.m)] {
+            let x = self.read(register);
+            if signed {
+                self.asm.extend_sign(to, x);
+            } else {
+                self.asm.mov(to, Operand::Reg(x));
+            }
+        }
+        self.asm.multiply_wide(Reg::RAX, Reg::RCX);
+        if accumulates {
+            self.copy(Reg::RCX, slot.a);
+            self.asm.add_wide_register(Reg::RAX, Reg::RCX);
+            self.copy(Reg::RCX, slot.d);
+            self.asm.shift_wide(Shift::Shl, Reg::RCX, 32);
+            self.asm.add_wide_register(Reg::RAX, Reg::RCX);
+        }
+        self.write(slot.a, Reg::RAX);
+        self.asm.shift_wide(Shift::Shr, Reg::RAX, 32);
+    }
+
+    /// Divides into RAX, if that takes so many cycles more than the least.
+    fn divide(&mut self, at: usize, slot: &Slot, signed: bool, extra_cycles: u8) {
+        let exit = self.exit_at(at);
+        let digits = self.rules.divider.and_then(|divider| divider.digits_for(extra_cycles));
+        let Some((least, count)) = digits else { return self.asm.jump(exit) };
+        for (to, register) in [(Reg::RAX, slot.n), (Reg::RCX, slot.m)] {
+            let x = self.read(register);
+            if signed {
+                self.asm.test(x);
+                self.asm.jump_if(Cond::SIGN, exit);
+            }
+            self.asm.highest_bit(to, x);
+            // There is none.
+            self.asm.jump_if(Cond::EQUAL, exit);
+        }
+        self.asm.alu(Alu::Sub, Reg::RAX, Operand::Reg(Reg::RCX));
+        self.asm.alu_immediate(Alu::Sub, Operand::Reg(Reg::RAX), least.cast_unsigned());
+        self.asm.alu_immediate(Alu::Cmp, Operand::Reg(Reg::RAX), count);
+        self.asm.jump_if(Cond::NOT_BELOW, exit);
+        self.copy(Reg::RAX, slot.n);
+        self.copy(Reg::RCX, slot.m);
+        self.registers.release(Reg::RDX);
+        self.asm.mov_immediate(Reg::RDX, 0);
+        self.asm.divide(Reg::RCX);
     }
 
     fn extract_field(&mut self, slot: &Slot, signed: bool) {

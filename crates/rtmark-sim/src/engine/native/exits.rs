@@ -22,25 +22,34 @@ impl Translator<'_> {
     /// Appends what comes before a pass that other code begins.
     pub(super) fn begin_pass(&mut self) {
         let (Some(first), Some(last)) = (self.steps.first(), self.steps.last()) else { return };
-        // Both halfwords of the first instruction are in the same line.
+        // Without a plan, both halfwords of the first instruction are in the same line.
         let end = self.address.wrapping_add(u32::from(first.slot.size()).saturating_sub(2));
-        if (self.address ^ end) & LINES_WITHOUT_WAITS != 0 {
+        if self.planned.is_none() && (self.address ^ end) & LINES_WITHOUT_WAITS != 0 {
             return;
         }
         let Ok(offset) = u32::try_from(self.asm.offset()) else { return };
-        let (late, same_line) = (self.asm.label(), self.asm.label());
+        let late = self.asm.label();
         self.asm.load_wide(Reg::RCX, frame::CYCLES);
         self.asm.add_wide(Operand::Reg(Reg::RCX), last.begin.cycles);
         self.asm.alu_wide(Alu::Cmp, Reg::RCX, frame::DEADLINE);
         self.asm.jump_if(Cond::NOT_BELOW, late);
+        match self.planned {
+            Some(fetches) => self.check_memory(fetches, late),
+            None => self.enter_first_line(),
+        }
+        self.asm.store_first_link(frame::CURRENT);
+        self.begin = Some((offset, late));
+    }
+
+    /// Enters the line of the first instruction in a memory that never waits.
+    fn enter_first_line(&mut self) {
+        let same_line = self.asm.label();
         self.asm.mov(Reg::RCX, Operand::Field(frame::LINE));
         self.asm.alu_immediate(Alu::Xor, Operand::Reg(Reg::RCX), self.address);
         self.asm.alu_immediate(Alu::And, Operand::Reg(Reg::RCX), LINES_WITHOUT_WAITS);
         self.asm.jump_if(Cond::EQUAL, same_line);
         self.asm.store_immediate(frame::LINE, self.address);
         self.asm.bind(same_line);
-        self.asm.store_first_link(frame::CURRENT);
-        self.begin = Some((offset, late));
     }
 
     /// Appends an exit. If it may be linked, and is, the next pass follows.
@@ -65,7 +74,10 @@ impl Translator<'_> {
     }
 
     /// Moves the chain on when a pass ends.
-    fn pass_on(&mut self, Passed { cycles, instructions }: Passed) {
+    fn pass_on(&mut self, Passed { cycles, instructions, points }: Passed) {
+        if let Some(fetches) = self.planned {
+            self.leave_memory(fetches, points);
+        }
         self.asm.add_wide(Operand::Field(frame::CYCLES), cycles);
         self.asm.add_wide(Operand::Field(frame::INSTRUCTIONS), instructions);
     }

@@ -2,15 +2,16 @@
 //!
 //! Native code that ends a pass continues with the code of the next pass by itself, if it has been linked to it.
 //! A link is made when a pass has ended and the next one has native code: where a pass ends says which program
-//! counter and pipeline state the next one has, so that it is always the same one. Links belong to the entries of a
+//! counter and pipeline state the next one has, so that it is always the same one; if fetches are planned, it says what
+//! state the memory is in, too, but for what [`fetches`](super::fetches) checks. Links belong to the entries of a
 //! machine, and end together with them.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use crate::engine::entries::Entry;
-#[cfg(test)]
-use crate::engine::native::NativeCode;
+use crate::engine::fetch_plan::FetchPlan;
 use crate::engine::native::pages::Function;
+use crate::engine::native::{NativeCode, Unlinked};
 
 /// The pairs of links that an indirect exit has: a target with bit 0 set, and the address of the code for it. Bits 1 to
 /// 4 of a target tell which pair it has.
@@ -21,15 +22,48 @@ pub const INDIRECT_LINKS: u32 = 2 * TARGETS;
 /// The links of a machine, by the number of the exit that they follow.
 ///
 /// Each is zero, or the address of the code for a pass of an entry that is kept here, and with it the code. In pairs, a
-/// target that is not zero has such an address beside it.
+/// target that is not zero has such an address beside it. Among them are numbers of cached lines, one for each code that
+/// begins a pass only if these are cached.
 #[derive(Debug, Default)]
 pub struct Links {
-    addresses: Vec<usize>,
+    addresses: Vec<AtomicUsize>,
     /// By the number of the first exit of their code.
     entries: Vec<Option<Box<Entry>>>,
     are_used: bool,
     /// How often an exit was not linked, as far as that is counted.
     refused: AtomicU8,
+}
+
+/// A link to be made, to code of an entry.
+#[derive(Debug)]
+pub struct NewLink {
+    pub exit: NumberedExit,
+    entry: Entry,
+    /// The number of the first exit of the code.
+    first_exit: u32,
+}
+
+/// Native code that is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkedCode<'a> {
+    pub entry: &'a Entry,
+    /// The plan whose code it is; `None` if it is that of the entry itself.
+    pub plan: Option<&'a FetchPlan>,
+    pub native: &'a NativeCode,
+}
+
+/// Returns all native code of an entry.
+fn all_code(entry: &Entry) -> impl Iterator<Item = LinkedCode<'_>> {
+    let plans = std::iter::successors(entry.plans.first.get(), |plan| plan.next.get());
+    let of_plans = plans.map(|plan| (Some(&**plan), &plan.native));
+    std::iter::once((None, &entry.plans.native)).chain(of_plans).filter_map(|(plan, native)| {
+        native.as_ref().map(|native| LinkedCode { entry, plan, native })
+    })
+}
+
+/// Returns the native code of an entry that has this first exit.
+fn code_of(entry: &Entry, first_exit: u32) -> Option<LinkedCode<'_>> {
+    all_code(entry).find(|code| code.native.function().exits.start == first_exit)
 }
 
 /// An exit that may be linked, by its number among those of a machine and its clones.
@@ -55,76 +89,106 @@ const fn pair_of(target: u32) -> usize {
 const PATIENCE: u8 = 16;
 
 impl Links {
-    /// Returns whether an exit should be linked to a target now: not each time where several targets of an indirect
-    /// one share a pair.
+    /// Returns the link from an exit to the native code that executes an entry's pass, if it should be made now: not each
+    /// time where several targets of an indirect exit share a pair.
+    pub fn wanted(
+        &self,
+        unlinked: Unlinked<'_>,
+        entry: &Entry,
+        native: &NativeCode,
+    ) -> Option<NewLink> {
+        let exit = unlinked.exit;
+        let wants = unlinked.may_lead_to(native) && self.want(exit, entry.block.address);
+        let first_exit = native.function().exits.start;
+        wants.then(|| NewLink { exit, entry: entry.clone(), first_exit })
+    }
+
+    /// Returns whether an exit should be linked to a target now.
     pub fn want(&self, exit: NumberedExit, target: u32) -> bool {
-        let pair = exit.index() + pair_of(target);
-        if !exit.is_indirect || self.addresses.get(pair).is_none_or(|known| *known == 0) {
+        let pair = self.addresses.get(exit.index() + pair_of(target));
+        if !exit.is_indirect || pair.is_none_or(|known| known.load(Ordering::Relaxed) == 0) {
             return true;
         }
         let refused = self.refused.fetch_add(1, Ordering::Relaxed);
         refused.is_multiple_of(PATIENCE)
     }
 
-    /// Makes room for the exits of an entry's code.
+    /// Makes room for the links of all code of an entry.
     pub fn make_room(&mut self, entry: &Entry) {
-        let native = entry.plans.native.as_ref();
-        let end = native.map_or(0, |native| native.function().exits.end as usize);
+        let ends = all_code(entry).map(|code| code.native.function().exits.end as usize);
+        let end = ends.max().unwrap_or(0);
         if self.addresses.len() < end {
-            self.addresses.resize(end, 0);
+            self.addresses.resize_with(end, AtomicUsize::default);
             self.entries.resize_with(end, || None);
         }
     }
 
-    /// Returns links with room for the exits of code.
+    /// Returns links with room for those of code.
     #[cfg(test)]
     pub fn with_room(native: &NativeCode) -> Self {
-        Self { addresses: vec![0; native.function().exits.end as usize], ..Self::default() }
+        let mut links = Self::default();
+        links.addresses.resize_with(native.function().exits.end as usize, AtomicUsize::default);
+        links
     }
 
-    /// Returns whether there is room for the exits of a function.
+    /// Returns whether there is room for the links of code.
+    #[inline(always)]
+    pub const fn have_room(&self, native: &NativeCode) -> bool {
+        self.cover(native.function())
+    }
+
+    /// Returns whether there is room for the links of a function.
     #[inline(always)]
     pub const fn cover(&self, function: &Function) -> bool {
-        function.exits.end as usize <= self.addresses.len()
+        function.exits.end as usize <= self.addresses.len() || function.has_no_links()
     }
 
     /// Returns where they begin.
     #[inline(always)]
-    pub const fn as_ptr(&self) -> *const usize {
+    pub const fn as_ptr(&self) -> *const AtomicUsize {
         self.addresses.as_ptr()
     }
 
-    /// Links an exit to an entry.
-    pub fn add(&mut self, exit: NumberedExit, entry: &Entry) {
-        let Some(native) = &entry.plans.native else { return };
-        let function = native.function();
-        let (Some(begin), true) = (native.address(), self.cover(function)) else { return };
-        let first = function.exits.start as usize;
-        let link = if exit.is_indirect {
+    /// Records the number of the cached lines with which a planned pass begins.
+    #[inline(always)]
+    pub fn note_contents(&self, native: &NativeCode, contents: u64) {
+        if let Some(place) = native.contents()
+            && let Some(known) = self.addresses.get(place as usize)
+            && known.load(Ordering::Relaxed) != contents as usize
+        {
+            known.store(contents as usize, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes a link.
+    pub fn add(&mut self, NewLink { exit, entry, first_exit }: NewLink) {
+        let Some(LinkedCode { native, .. }) = code_of(&entry, first_exit) else { return };
+        let (Some(begin), true) = (native.address(), self.have_room(native)) else { return };
+        let place = if exit.is_indirect {
             let target = entry.block.address;
             let pair = exit.index() + pair_of(target);
-            let Some([known, address]) = self.addresses.get_mut(pair..pair + 2) else { return };
-            *known = (target | 1) as usize;
-            Some(address)
+            let Some([known, _]) = self.addresses.get_mut(pair..pair + 2) else { return };
+            *known.get_mut() = (target | 1) as usize;
+            pair + 1
         } else {
-            self.addresses.get_mut(exit.index())
+            exit.index()
         };
-        if let Some(link) = link {
-            *link = begin;
-            self.entries[first].get_or_insert_with(|| Box::new(entry.clone()));
+        if let Some(link) = self.addresses.get_mut(place) {
+            *link.get_mut() = begin;
+            self.entries[first_exit as usize].get_or_insert_with(|| Box::new(entry));
             self.are_used = true;
         }
     }
 
-    /// Returns the entry whose code has this first exit, if something is linked to it.
-    pub fn entry(&self, first_exit: u32) -> Option<&Entry> {
-        self.entries.get(first_exit as usize)?.as_deref()
+    /// Returns the code that has this first exit, if something is linked to it.
+    pub fn code(&self, first_exit: u32) -> Option<LinkedCode<'_>> {
+        code_of(self.entries.get(first_exit as usize)?.as_deref()?, first_exit)
     }
 
     /// Ends all links.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.are_used) {
-            self.addresses.fill(0);
+            self.addresses.fill_with(AtomicUsize::default);
             self.entries.fill_with(|| None);
         }
     }

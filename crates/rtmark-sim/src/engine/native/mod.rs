@@ -7,22 +7,26 @@
 //! every rare case is in one place. Steps without native code are executed by their functions, too, and the native
 //! code is entered again after them.
 //!
-//! Where code is fetched from a memory that never waits, native code that ends a pass continues with that of the next
-//! one by itself ([`links`]), up to the deadline: a chain of passes, whose position is in [`Chain`].
+//! Where code is fetched from a memory that never waits, or in a way that is planned, native code that ends a pass
+//! continues with that of the next one by itself ([`links`]), up to the deadline: a chain of passes, whose position is
+//! in [`Chain`].
 //!
-//! In the order of use: [`action`] says what native code does for a step, [`translator`] writes it with an
-//! [`assembler`], [`exits`] what is between two passes, and [`pages`] makes it executable. [`flags`] and [`registers`]
-//! hold what the translator knows of the program's flags and registers at each step.
+//! In the order of use: [`action`] says what native code can do, and [`selection`] what it does for a step; [`translator`]
+//! writes it with an [`assembler`], [`exits`] what is between two passes, [`fetches`] what these do to the memory; and
+//! [`pages`] makes it executable. [`flags`] and [`registers`] hold what the translator knows of the program's flags and
+//! registers at each step.
 
 mod action;
 mod assembler;
 mod calculations;
 mod exits;
+mod fetches;
 mod flags;
 mod frame;
 mod links;
 mod pages;
 mod registers;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -33,7 +37,7 @@ use std::slice::Iter;
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::dispatch::{OpFn, end};
-use crate::engine::entries::Entry;
+use crate::engine::fetch_plan::PlannedFetches;
 use crate::exec::{Ending, ExecContext};
 use crate::isa::Slot;
 use crate::memory::{CodeData, MainRam};
@@ -42,8 +46,11 @@ use crate::state::Chain;
 use crate::state::State;
 use crate::timing::Rules;
 
+use self::action::Action;
 use self::assembler::LINK_BYTES;
-pub use self::links::{Links, NumberedExit};
+use self::fetches::Fetching;
+use self::links::NumberedExit;
+pub use self::links::{Links, NewLink};
 use self::pages::Function;
 pub use self::pages::NativePages;
 
@@ -57,6 +64,8 @@ pub struct NativeCode {
     first: Option<u32>,
     /// Where other code enters it for a pass, if that is possible.
     begin: Option<u32>,
+    /// Which of its links is the number of the cached lines with which a pass begins.
+    contents: Option<u32>,
     steps: Box<[NativeStep]>,
 }
 
@@ -78,14 +87,14 @@ struct Expected {
     no_code_in_ram: bool,
     /// Reading a literal takes no time, and nothing checks it.
     immediate_literals: bool,
-    /// Fetching code takes no time, and nothing checks it.
-    never_waits: bool,
+    /// How code is fetched.
+    fetching: Fetching,
     /// The memory from which code comes, if reading it takes no time either, and nothing checks that.
     code: Option<CodeData>,
 }
 
 impl Expected {
-    fn now(state: &State) -> Option<Self> {
+    fn now(state: &State, planned: Option<&PlannedFetches>) -> Option<Self> {
         let ram = state.bus.main_ram()?;
         // Offsets are rotated, so that the highest bits show a rest.
         let is_usable = ram.base.is_multiple_of(4) && ram.bytes < 1 << 29;
@@ -93,7 +102,7 @@ impl Expected {
             ram,
             no_code_in_ram: state.bus.code_writes.is_empty(),
             immediate_literals: state.has_immediate_literals(),
-            never_waits: state.never_waits_for_code(),
+            fetching: Fetching::now(state, planned),
             code: state.bus.code_data().filter(|code| {
                 code.base.is_multiple_of(4) && code.bytes < 1 << 29 && state.has_immediate_code()
             }),
@@ -105,7 +114,7 @@ impl Expected {
         state.bus.is_main_ram(self.ram)
             && (!self.no_code_in_ram || state.bus.code_writes.is_empty())
             && (!self.immediate_literals || state.has_immediate_literals())
-            && (!self.never_waits || state.never_waits_for_code())
+            && self.fetching.holds(state)
             && self.code.is_none_or(|code| {
                 state.bus.is_code_data(code)
                     && state.bus.code_bytes().len() >= code.bytes as usize
@@ -118,7 +127,7 @@ impl Expected {
         self.ram == others.ram
             && self.no_code_in_ram <= others.no_code_in_ram
             && self.immediate_literals <= others.immediate_literals
-            && self.never_waits <= others.never_waits
+            && (self.fetching == Fetching::Unplanned || self.fetching == others.fetching)
             && (self.code.is_none() || self.code == others.code)
     }
 }
@@ -153,13 +162,13 @@ enum Way {
 #[derive(Clone, Copy, Debug)]
 pub struct Unlinked<'a> {
     native: &'a NativeCode,
-    pub exit: NumberedExit,
+    exit: NumberedExit,
 }
 
 impl Unlinked<'_> {
-    /// Returns whether the pass after it may be executed by an entry's native code, whenever a pass ends there.
-    pub fn may_lead_to(&self, entry: &Entry) -> bool {
-        entry.plans.native.as_ref().is_some_and(|native| native.may_follow(self.native))
+    /// Returns whether the pass after it may be executed by native code whenever a pass ends there.
+    pub fn may_lead_to(&self, native: &NativeCode) -> bool {
+        native.may_follow(self.native)
     }
 }
 
@@ -173,6 +182,8 @@ const INDIRECT: u32 = 1 << 14;
 struct Passed {
     cycles: u32,
     instructions: u32,
+    /// How many points of its plan the memory has passed, if it has a plan.
+    points: u8,
 }
 
 impl Exit {
@@ -226,38 +237,47 @@ impl Exit {
         Some(Passed {
             cycles: begin.cycles + u32::from(begin.cost) + u32::from(jump),
             instructions: u32::from(begin.count) + 1,
+            points: begin.points,
         })
     }
 }
 
 impl NativeCode {
-    /// Translates the steps of a block at an address. Returns `None` if that is not worthwhile, or not possible.
+    /// Translates the steps of a block at an address, or of a plan for it. Returns `None` if that is not worthwhile, or
+    /// not possible.
     pub fn of(
         state: &State,
         pages: &NativePages,
         address: u32,
         steps: &[ScheduledOp],
+        planned: Option<&PlannedFetches>,
     ) -> Option<Self> {
         if pages.are_full() {
             return None;
         }
-        let expected = Expected::now(state)?;
-        let constant = |slot: &Slot| {
-            state.literal(slot).filter(|_| expected.immediate_literals).map(|(value, _)| value)
+        let expected = Expected::now(state, planned)?;
+        let literal = |slot: &Slot| {
+            let (value, offset) = state.literal(slot)?;
+            if expected.immediate_literals {
+                return Some(Action::Constant(value));
+            }
+            let line = state.lines.near().line_of(offset);
+            expected.fetching.caches_data().then_some(Action::CachedConstant { value, line })
         };
-        let translation = translator::translate(address, steps, &expected, state.rules, constant)?;
+        let translation =
+            translator::translate(address, steps, &expected, planned, state.rules, literal)?;
         let steps: Box<[_]> = steps
             .iter()
             .zip(&translation.entries)
             .map(|(step, &entry)| NativeStep { own: step.run(), entry })
             .collect();
         let first = steps.first()?.entry;
-        let begin = translation.begin;
+        let (begin, contents) = (translation.begin, translation.contents);
         // Linked code may read it, too.
         let reads_code = translation.reads_code || translation.exits > 0;
         let expected = Expected { code: expected.code.filter(|_| reads_code), ..expected };
         let function = pages.publish(translation)?;
-        Some(Self { function, expected, first, begin, steps })
+        Some(Self { function, expected, first, begin, contents, steps })
     }
 
     /// Returns whether its passes may follow those of other code.
@@ -320,6 +340,12 @@ impl NativeCode {
         Some(Unlinked { native: self, exit })
     }
 
+    /// Returns which link is the number of the cached lines with which a pass begins.
+    #[inline(always)]
+    fn contents(&self) -> Option<u32> {
+        self.contents.map(|contents| self.number(contents))
+    }
+
     /// Continues a pass where native code has ended: `left` are the steps from `begin` on.
     #[inline(always)]
     fn resume<'a>(
@@ -369,8 +395,9 @@ pub fn run<'a>(state: &mut State, pass: &mut Cursor<'a>, rest: Iter<'a, Schedule
         return first.run()(state, pass, rest);
     };
     let begin = native.steps.len().wrapping_sub(left.len());
-    let may_be_linked = !native.function.exits.is_empty();
+    let may_be_linked = !native.function.has_no_links();
     if may_be_linked {
+        state.unsettle_memory(pass);
         let chain = &mut state.chain;
         (chain.cycles, chain.instructions) = (pass.from.cycles, pass.from.instructions);
         chain.deadline = if pass.is_single { 0 } else { state.deadline };
@@ -399,20 +426,22 @@ fn move_on<'a>(
     let (mut cycles, mut instructions) = (chain.cycles, chain.instructions);
     let first_exit = chain.current / LINK_BYTES;
     if first_exit != native.number(0)
-        && let Some(entry) = links.entry(first_exit)
-        && let Some(other) = &entry.plans.native
+        && let Some(code) = links.code(first_exit)
     {
-        native = other;
-        pass.begin_linked(entry);
+        native = code.native;
+        pass.begin_linked(code.entry, code.plan, native);
     }
     let steps = pass.steps();
-    if exit.is_late
-        && let Some(passed) = exit.passed(steps, state.rules)
-    {
+    let late = if exit.is_late { exit.passed(steps, state.rules) } else { None };
+    if let Some(passed) = late {
         cycles -= u64::from(passed.cycles);
         instructions -= u64::from(passed.instructions);
     }
     (pass.from.cycles, pass.from.instructions) = (cycles, instructions);
+    if let Some(plan) = &mut pass.plan {
+        // The memory has been left as it is after a late exit.
+        (plan.began, plan.stood) = (cycles, late.map_or(0, |passed| passed.points));
+    }
     let continues = match exit.way {
         Way::Own => true,
         Way::Linked => exit.step < steps.len(),
@@ -438,17 +467,5 @@ impl State {
     #[inline(always)]
     const fn has_immediate_code(&self) -> bool {
         self.has_immediate_literals() && !self.slow.exists()
-    }
-
-    /// Returns whether fetching code takes no time, no prediction decides where it is fetched, and nothing checks that.
-    #[inline(always)]
-    const fn never_waits_for_code(&self) -> bool {
-        let near = self.lines.near();
-        !self.protected
-            && near.fetches_without_wait()
-            && !near.is_behind_core()
-            && self.line_mask == near.line_mask()
-            && !self.slow.exists()
-            && !self.rules.predicts_branches
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! - Code reads and writes the fields of [`super::frame`], which belong to the state that it is called with, and the
 //!   main RAM from its beginning to the length in [`MainRam`], which each access is compared with. It reads the memory
-//!   from which code comes in the same way, to the length in [`CodeData`].
+//!   from which code comes in the same way, to the length in [`CodeData`]; and it reads and writes the fields of caches
+//!   of many lines, at the addresses in [`Chain`]. Code that expects such caches is not called where there are none.
 //! - It changes no register that a function must preserve, and the stack only by returning. It calls nothing.
 //! - It is entered at offsets that the translator returned together with it, and ends with a return: each jump leads
 //!   to an instruction in it, or to the address in a link; the last instruction is a jump or a return.
@@ -28,6 +29,8 @@ use crate::engine::native::links::Links;
 use crate::engine::native::translator::Translation;
 #[cfg(doc)]
 use crate::memory::{CodeData, MainRam};
+#[cfg(doc)]
+use crate::state::Chain;
 use crate::state::State;
 
 /// The size of an area for code.
@@ -159,7 +162,7 @@ impl NativePages {
 
     /// Makes code executable, and numbers its exits. Returns `None` if there is no memory for it.
     pub fn publish(&self, translation: Translation) -> Option<Function> {
-        let Translation { mut code, link_places, exits, reads_code, .. } = translation;
+        let Translation { mut code, link_places, exits, reads_code, is_planned, .. } = translation;
         let (area, offset, exits) = {
             let mut areas = self.areas();
             let first = areas.exits;
@@ -182,7 +185,7 @@ impl NativePages {
             std::ptr::copy_nonoverlapping(code.as_ptr(), to.as_ptr(), code.len());
             area.to_execute.add(offset)
         };
-        Some(Function { start, exits, reads_code, _area: area })
+        Some(Function { start, exits, reads_code, is_planned, _area: area })
     }
 }
 
@@ -194,6 +197,8 @@ pub struct Function {
     pub exits: Range<u32>,
     /// Whether it reads the memory from which code comes.
     reads_code: bool,
+    /// Whether it changes the state of that memory.
+    is_planned: bool,
     /// Keeps it mapped.
     _area: Arc<Area>,
 }
@@ -204,6 +209,12 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
+    /// Returns whether it reads no links.
+    #[inline(always)]
+    pub const fn has_no_links(&self) -> bool {
+        self.exits.start == self.exits.end
+    }
+
     /// Returns the address of an entry.
     pub fn address(&self, entry: u32) -> usize {
         self.start.as_ptr().wrapping_add(entry as usize).expose_provenance()
@@ -214,16 +225,14 @@ impl Function {
     #[inline(always)]
     pub fn call(&self, entry: u32, state: &mut State, links: &Links) -> Option<u32> {
         // Without exits that may be linked it reads no links, and only its own accesses count.
-        let may_be_linked = !self.exits.is_empty();
+        let may_be_linked = !self.has_no_links();
         if may_be_linked {
             if !links.cover(self) {
                 return None;
             }
             state.chain.links = links.as_ptr().expose_provenance();
         }
-        if may_be_linked || self.reads_code {
-            state.chain.code = state.bus.code_bytes().as_ptr().expose_provenance();
-        }
+        state.expose_code(may_be_linked || self.reads_code, self.is_planned);
         let ram = state.bus.main_ram_start();
         let state = std::ptr::from_mut(state).cast::<u8>();
         // SAFETY: See the module. The area is mapped as long as this function exists.

@@ -54,6 +54,13 @@ impl Registers {
         asm.store(frame::register(register), POOL[at]);
     }
 
+    /// Gives one of the host's registers away, if it belongs to the pool.
+    pub fn release(&mut self, host: Reg) {
+        for (holder, _) in self.holders.iter_mut().zip(POOL).filter(|(_, reg)| *reg == host) {
+            *holder = Holder::default();
+        }
+    }
+
     /// Forgets what the host's registers hold.
     pub fn forget(&mut self) {
         self.holders = <[Holder; POOL.len()]>::default();

@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Exit, Links, NativeCode, NativePages, Way, run};
+use super::{Exit, Links, NativeCode, NativePages, NewLink, Way, run};
 use crate::engine::block::{Block, Code, ScheduledOp, lay_out};
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::Entry;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::engine::native::action::Action;
+use crate::engine::native::fetches::Fetching;
 use crate::engine::native::links::TARGETS;
+use crate::engine::native::selection::Known;
 use crate::engine::native::translator::Translation;
 use crate::exec::tests::{RAM, Random, registers, slots, state};
 use crate::exec::{Ending, Flow, Standalone};
 use crate::isa::{Group, Op, Slot, decode};
 use crate::soc::CoreKind;
 use crate::state::State;
+use crate::timing::Rules;
 
 const ADDRESS: u32 = 0x100;
 const RAM_BYTES: usize = 0x1000;
@@ -84,13 +87,18 @@ fn execute_alone(state: &mut State, step: &ScheduledOp) -> Effect {
 }
 
 /// Returns what native code may change.
-fn seen(state: &State) -> (Vec<u32>, Vec<u8>, bool, u32) {
+fn seen(state: &State) -> (Vec<u32>, Vec<u8>, [bool; 2], u32) {
     let cpu = &state.cpu;
     let mut registers = cpu.r[..15].to_vec();
     registers.extend([cpu.apsr(), cpu.other_sp, cpu.ipsr.into(), cpu.control, cpu.fpscr]);
     let mut ram = vec![0; RAM_BYTES];
     state.bus.peek(RAM, &mut ram);
-    (registers, ram, state.bus.code_writes.dirty, state.line)
+    (registers, ram, [state.bus.code_writes.dirty, state.exclusive], state.line)
+}
+
+/// What is known of steps where code never waits to be fetched.
+fn known(rules: &Rules) -> Known<'_> {
+    Known { fetching: Fetching::Immediate, rules, code_shows: false, literal: &|_| None }
 }
 
 /// Returns slots of each operation that native code executes.
@@ -112,7 +120,7 @@ fn candidates(state: &State, random: &mut Random) -> Vec<Vec<Slot>> {
             return false;
         };
         let followed = MicroOp::followed(slot, slot.imm & !1).is_some();
-        followed || Action::of(&step, true, |_| None).is_some()
+        followed || Action::of(&step, &known(state.rules)).is_some()
     };
     let mut known: Vec<Vec<Slot>> = of_each.into_values().map(|(_, known)| known).collect();
     for known in &mut known {
@@ -198,7 +206,7 @@ struct Counts {
 
 /// Executes steps in native code and one by one.
 fn compare(state: &State, steps: &[ScheduledOp], counts: &mut Counts) {
-    let Some(native) = NativeCode::of(state, &NativePages::default(), ADDRESS, steps) else {
+    let Some(native) = NativeCode::of(state, &NativePages::default(), ADDRESS, steps, None) else {
         return;
     };
     let (mut one, mut other) = (state.clone(), state.clone());
@@ -216,7 +224,7 @@ fn compare(state: &State, steps: &[ScheduledOp], counts: &mut Counts) {
                 let Effect::Expected(by) = effect else {
                     panic!("{:?} ends with {effect:?}", steps[alone]);
                 };
-                if let Some(action) = Action::of(&steps[alone], true, |_| None) {
+                if let Some(action) = Action::of(&steps[alone], &known(state.rules)) {
                     let name = format!("{action:?}");
                     let name = name.split([' ', '(']).next().unwrap_or_default().to_owned();
                     *counts.executed.entry(name).or_default() += 1;
@@ -276,6 +284,7 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
             if round % 2 == 0 {
                 state.line_mask = state.lines.near().line_mask();
             }
+            state.exclusive = round % 3 == 0;
             let steps = sequence(&state, &known, &mut random);
             compare(&state, &steps, &mut counts);
         }
@@ -292,8 +301,12 @@ fn native_code_does_what_its_instructions_do_one_by_one() {
         "MoveTop",
         "ExtractField",
         "InsertField",
+        "MultiplyLong",
+        "MultiplyHalves",
         "Load",
         "Store",
+        "LoadExclusive",
+        "StoreExclusive",
         "LoadPair",
         "StorePair",
         "LoadList",
@@ -338,7 +351,7 @@ fn entry(state: &mut State, last: [u16; 2]) -> Entry {
     let block = Block::new(ADDRESS, 0, slots, Vec::new(), None, state.rules);
     let block = block
         .without_profile()
-        .with_native_code(|address, steps| NativeCode::of(state, &pages, address, steps));
+        .with_native_code(|address, steps| NativeCode::of(state, &pages, address, steps, None));
     let Code::Scheduled(passage) = &block.code else { panic!("there is no pipeline") };
     let passage = passage.clone();
     Entry::new(Arc::new(block), &passage)
@@ -354,6 +367,13 @@ fn begin(state: &mut State, entry: &Entry, values: [u32; 3]) -> Links {
     links
 }
 
+/// Executes a pass that ends with an exit without a link, and returns the link from there to the same entry.
+fn link(state: &mut State, entry: &Entry, links: &Links) -> NewLink {
+    let unlinked = pass(state, entry, links, false).unlinked.expect("an exit without a link");
+    let native = entry.plans.native.as_ref().expect("native code");
+    links.wanted(unlinked, entry, native).expect("a pass that may follow")
+}
+
 /// Returns the cycles, the instructions, r0 and the program counter.
 fn progress(state: &State) -> (u64, u64, u32, u32) {
     (state.cycles, state.instructions, state.cpu.r[0], state.cpu.pc)
@@ -365,9 +385,10 @@ fn jumps_to_linked_targets_need_no_function() {
     // nop; bx r2
     let entry = entry(&mut state, [0xBF00, 0x4710]);
     let mut links = begin(&mut state, &entry, [0, 0, ADDRESS | 1]);
-    let exit = pass(&mut state, &entry, &links, false).unlinked.expect("not linked").exit;
+    let link = link(&mut state, &entry, &links);
+    let exit = link.exit;
     assert_eq!((progress(&state), exit.is_indirect), ((16, 14, 12, ADDRESS), true));
-    links.add(exit, &entry);
+    links.add(link);
 
     // The last step of the pass that begins in cycle 80 begins in cycle 93.
     state.deadline = 94;
@@ -411,11 +432,10 @@ fn linked_passes_follow_each_other_up_to_the_deadline() {
     let mut links = begin(&mut state, &entry, [0, 1_000, 0]);
 
     // The branch takes three cycles.
-    let one = pass(&mut state, &entry, &links, false);
+    let link = link(&mut state, &entry, &links);
+    let exit = link.exit;
     assert_eq!(progress(&state), (16, 14, 12, ADDRESS));
-    let exit = one.unlinked.expect("an exit without a link").exit;
-    assert!(one.moved.is_none());
-    links.add(exit, &entry);
+    links.add(link);
 
     // The last step of the pass that begins in cycle 80 begins in cycle 93, that of the next one in cycle 109.
     state.deadline = 109;
@@ -448,6 +468,8 @@ fn returns(bytes: usize, exits: u32) -> Translation {
         entries: Vec::new(),
         begin: None,
         exits,
+        contents: None,
+        is_planned: false,
         reads_code: false,
         link_places: Vec::new(),
     }

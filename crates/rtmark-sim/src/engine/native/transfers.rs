@@ -11,6 +11,7 @@ use crate::engine::native::assembler::{Alu, Cond, Datum, Label, Operand, Reg, Sh
 use crate::engine::native::frame;
 use crate::engine::native::translator::{CodeLoad, Translator};
 use crate::isa::Slot;
+use crate::timing::offsets;
 
 impl Translator<'_> {
     /// Puts the offset of an access in a memory that begins at an address into RAX, without a check.
@@ -126,25 +127,68 @@ impl Translator<'_> {
         self.move_base(slot, mode);
     }
 
-    pub(super) fn load_pair(&mut self, at: usize, slot: &Slot) {
+    /// Loads a literal, if the memory from which code comes caches its line among those of data.
+    pub(super) fn load_literal(&mut self, at: usize, slot: &Slot, value: u32, line: u32) {
+        let exit = self.exit_at(at);
+        let (line_found, place) = offsets::lookup_of(line);
+        self.asm.load_wide(Reg::RAX, frame::DATA_LINES);
+        self.asm.compare_at(Reg::RAX, line_found as u32, line);
+        self.asm.jump_if(Cond::NOT_EQUAL, exit);
+        self.asm.increment_wide_at(Reg::RAX, offsets::USES as u32);
+        self.asm.load_byte_at(Reg::RCX, Reg::RAX, place as u32);
+        self.asm.address_of_eighth(offsets::LAST_USES as u32);
+        self.asm.load_wide_at(Reg::RAX, Reg::RAX, offsets::USES as u32);
+        self.asm.store_wide_at(Reg::RCX, 0, Reg::RAX);
+        self.asm.mov_immediate(Reg::RAX, value);
+        self.write(slot.d, Reg::RAX);
+    }
+
+    /// Loads from the main RAM, and sets the monitor.
+    pub(super) fn load_exclusive(&mut self, at: usize, slot: &Slot, datum: Datum) {
         let exit = self.exit_at(at);
         self.offset(slot, Mode::Offset, self.ram.base);
+        self.check_offset(datum, self.ram.bytes, 1, exit);
+        self.asm.load_datum(Reg::RAX, datum, datum.scale(), 0);
+        self.write(slot.d, Reg::RAX);
+        self.asm.store_byte(frame::EXCLUSIVE, 1);
+    }
+
+    /// Stores to the main RAM if the monitor is set, and clears it.
+    pub(super) fn store_exclusive(&mut self, at: usize, slot: &Slot, datum: Datum) {
+        let exit = self.exit_at(at);
+        self.asm.compare_byte(frame::EXCLUSIVE, 1);
+        self.asm.jump_if(Cond::NOT_EQUAL, exit);
+        self.offset(slot, Mode::Offset, self.ram.base);
+        self.check_code(datum.size.into(), exit);
+        self.check_offset(datum, self.ram.bytes, 1, exit);
+        let value = self.read(slot.a);
+        self.asm.store_datum(value, datum, datum.scale(), 0);
+        self.asm.mov_immediate(Reg::RAX, 0);
+        self.write(slot.d, Reg::RAX);
+        self.asm.store_byte(frame::EXCLUSIVE, 0);
+    }
+
+    pub(super) fn load_pair(&mut self, at: usize, slot: &Slot, mode: Mode) {
+        let exit = self.exit_at(at);
+        self.offset(slot, mode, self.ram.base);
         self.check_offset(Datum::WORD, self.ram.bytes, 2, exit);
+        self.move_base(slot, mode);
         self.asm.load_datum(Reg::RCX, Datum::WORD, 2, 0);
         self.write(slot.d, Reg::RCX);
         self.asm.load_datum(Reg::RCX, Datum::WORD, 2, 4);
         self.write(slot.a, Reg::RCX);
     }
 
-    pub(super) fn store_pair(&mut self, at: usize, slot: &Slot) {
+    pub(super) fn store_pair(&mut self, at: usize, slot: &Slot, mode: Mode) {
         let exit = self.exit_at(at);
-        self.offset(slot, Mode::Offset, self.ram.base);
+        self.offset(slot, mode, self.ram.base);
         self.check_code(8, exit);
         self.check_offset(Datum::WORD, self.ram.bytes, 2, exit);
         for (register, offset) in [(slot.d, 0), (slot.a, 4)] {
             let value = self.read(register);
             self.asm.store_datum(value, Datum::WORD, 2, offset);
         }
+        self.move_base(slot, mode);
     }
 
     /// LDM and POP.

@@ -4,12 +4,14 @@
 //! it leaves one.
 
 use crate::engine::block::ScheduledOp;
+use crate::engine::fetch_plan::PlannedFetches;
 use crate::engine::micro_op::Kind;
 use crate::engine::native::action::{Action, Mode};
 use crate::engine::native::assembler::{Alu, Assembler, Cond, Datum, Label, Operand, Reg};
 use crate::engine::native::exits::Indirect;
 use crate::engine::native::flags::{Flags, HostFlags, Pending, compare_written};
 use crate::engine::native::registers::Registers;
+use crate::engine::native::selection::Known;
 use crate::engine::native::{Exit, Expected, LATE, Way, frame};
 use crate::isa::Slot;
 use crate::memory::{CodeData, MainRam};
@@ -24,8 +26,12 @@ pub struct Translation {
     pub entries: Vec<Option<u32>>,
     /// The offset at which other code enters it for a pass, if that is possible.
     pub begin: Option<u32>,
-    /// How many exits may be linked.
+    /// How many links it has.
     pub exits: u32,
+    /// Which of these is the number of the cached lines with which a pass begins.
+    pub contents: Option<u32>,
+    /// Whether it changes the memory from which code comes.
+    pub is_planned: bool,
     /// Whether it reads the memory from which code comes.
     pub reads_code: bool,
     /// The offsets of the words to which the place of the first link is to be added.
@@ -36,26 +42,29 @@ pub struct Translation {
 const FEWEST_LINKED: usize = 5;
 const FEWEST: usize = 10;
 
-/// Translates the steps of a block at an address. `constant` tells what literals are that never change. Returns
-/// `None` if that is not worthwhile, or not possible.
+/// Translates the steps of a block at an address, which may have planned fetches. `literal` tells how literals are loaded
+/// that never change. Returns `None` if that is not worthwhile, or not possible.
 pub fn translate(
     address: u32,
     steps: &[ScheduledOp],
     expected: &Expected,
+    planned: Option<&PlannedFetches>,
     rules: &Rules,
-    constant: impl Fn(&Slot) -> Option<u32>,
+    literal: impl Fn(&Slot) -> Option<Action>,
 ) -> Option<Translation> {
     let code_shows = expected.code.is_some() && !is_code_usual(rules, address);
-    let actions = actions(steps, expected.never_waits, code_shows, constant);
+    let fetching = expected.fetching;
+    let actions = actions(steps, &Known { fetching, rules, code_shows, literal: &literal });
     let possible = actions.iter().flatten().count();
     let before = std::iter::once(&None).chain(&actions);
     let runs = actions.iter().zip(before).filter(|(now, before)| now.is_some() && before.is_none());
-    let fewest = if expected.never_waits { FEWEST_LINKED } else { FEWEST };
+    let fewest = if fetching.links_passes() { FEWEST_LINKED } else { FEWEST };
     if possible == 0 || possible < fewest * runs.count() {
         return None;
     }
     let joins = joins(steps, &actions)?;
     let mut translator = Translator::new(address, steps, expected, rules, &joins, &actions);
+    translator.planned = planned.filter(|_| fetching.is_planned());
     translator.translate(&joins, &actions);
     translator.finish()
 }
@@ -65,17 +74,11 @@ fn is_code_usual(rules: &Rules, address: u32) -> bool {
     !rules.model_buses() || CoreBus::of(address) == CoreBus::USUAL
 }
 
-/// Returns what native code does for each step that it can execute. `code_shows` tells whether data that comes from
-/// where code comes from may be read, and shows the pipeline so.
-fn actions(
-    steps: &[ScheduledOp],
-    never_waits: bool,
-    code_shows: bool,
-    constant: impl Fn(&Slot) -> Option<u32>,
-) -> Vec<Option<Action>> {
+/// Returns what native code does for each step that it can execute.
+fn actions(steps: &[ScheduledOp], known: &Known<'_>) -> Vec<Option<Action>> {
     let mut actions: Vec<Option<Action>> = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
-        if let Some(Some(Action::LoadCode { .. })) = actions.last() {
+        if actions.last().is_some_and(|before| before.is_some_and(Action::is_checked)) {
             actions.push(Some(Action::Checked));
             continue;
         }
@@ -83,15 +86,12 @@ fn actions(
             // Only its function knows how to show something else that is expected of it.
             Some(next) if next.begin.kind == Kind::CheckFacts => {
                 // A pass does not end with the check.
-                let is_loaded =
-                    code_shows && at + 2 < steps.len() && next.micro().expects_code_bus();
-                Action::of(step, never_waits, &constant)
-                    .filter(|_| is_loaded)
-                    .and_then(Action::in_code)
+                let continues = at + 2 < steps.len();
+                Action::showing(step, &next.micro(), known).filter(|_| continues)
             }
             // And that a pass ends with a jump.
             None if step.begin.kind == Kind::Followed => None,
-            _ => Action::of(step, never_waits, &constant),
+            _ => Action::of(step, known),
         };
         actions.push(action);
     }
@@ -173,8 +173,13 @@ pub(super) struct Translator<'a> {
     pub(super) reads_plain_code: bool,
     pub(super) code_loads: Vec<CodeLoad>,
     pub(super) reads_code: bool,
-    /// The rules of the core, if passes may be linked.
+    pub(super) rules: &'a Rules,
+    /// The rules, if passes may be linked.
     pub(super) linking: Option<&'a Rules>,
+    /// The fetches of a pass, if these are planned and passes may be linked.
+    pub(super) planned: Option<&'a PlannedFetches>,
+    pub(super) caches_many: bool,
+    pub(super) contents: Option<u32>,
     pub(super) indirect: Vec<Indirect>,
     /// Where other code enters for a pass, and where it returns if that would be too late.
     pub(super) begin: Option<(u32, Label)>,
@@ -185,7 +190,7 @@ impl<'a> Translator<'a> {
     fn new(
         address: u32,
         steps: &'a [ScheduledOp],
-        &Expected { ram, no_code_in_ram, never_waits, code, .. }: &Expected,
+        &Expected { ram, no_code_in_ram, fetching, code, .. }: &Expected,
         rules: &'a Rules,
         joins: &[bool],
         actions: &[Option<Action>],
@@ -221,7 +226,11 @@ impl<'a> Translator<'a> {
             reads_plain_code: code.is_some() && is_code_usual(rules, address),
             code_loads: Vec::new(),
             reads_code: false,
-            linking: never_waits.then_some(rules),
+            rules,
+            linking: fetching.links_passes().then_some(rules),
+            planned: None,
+            caches_many: fetching.caches_many(),
+            contents: None,
             indirect: Vec::new(),
             begin: None,
             exits: 0,
@@ -315,10 +324,21 @@ impl<'a> Translator<'a> {
             self.asm.jump(to);
         }
         let link_places = self.asm.link_places();
-        let Self { asm, entries, exits, .. } = self;
+        let is_planned = self.planned.is_some();
+        let Self { asm, entries, exits, contents, .. } = self;
         // The number of its first exit identifies code.
         let exits = exits.max(u32::from(begin.is_some()));
-        Some(Translation { code: asm.finish()?, entries, begin, exits, reads_code, link_places })
+        let code = asm.finish()?;
+        Some(Translation {
+            code,
+            entries,
+            begin,
+            exits,
+            contents,
+            is_planned,
+            reads_code,
+            link_places,
+        })
     }
 
     /// Creates a way out before a step.
@@ -374,12 +394,18 @@ impl<'a> Translator<'a> {
             | Action::MoveTop
             | Action::ExtractField { .. }
             | Action::InsertField { .. }
+            | Action::MultiplyLong { .. }
+            | Action::MultiplyHalves { .. }
+            | Action::Divide { .. }
             | Action::Constant(_) => self.calculate(at, action, expects),
             Action::Load { datum, mode } => self.load(at, &slot, datum, mode),
             Action::Store { datum, mode } => self.store(at, &slot, datum, mode),
             Action::LoadCode { datum, mode } => self.load_code(at, &slot, datum, mode),
-            Action::LoadPair => self.load_pair(at, &slot),
-            Action::StorePair => self.store_pair(at, &slot),
+            Action::CachedConstant { value, line } => self.load_literal(at, &slot, value, line),
+            Action::LoadExclusive { datum } => self.load_exclusive(at, &slot, datum),
+            Action::StoreExclusive { datum } => self.store_exclusive(at, &slot, datum),
+            Action::LoadPair { mode } => self.load_pair(at, &slot, mode),
+            Action::StorePair { mode } => self.store_pair(at, &slot, mode),
             Action::LoadList { follows } => self.load_list(at, &slot, follows),
             Action::LoadTarget => self.load_target(at, &slot),
             Action::JumpTo => {

@@ -10,11 +10,11 @@ pub const RULES: Rules = Rules {
     classify: None,
     cost: |slot| cost(slot, 4),
     skip: 1,
-    divide: |_, _, _| 0,
+    divider: None,
     double_extra: |_, _| 0,
     unaligned_load: 0,
     predicts_branches: false,
-    long_multiply: |_, _, _| 0,
+    long_multiply: None,
     // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its own cycle.
     refill: 2,
     // POP with PC takes 4 + N: 1 + N as a POP, two for the branch, one more.

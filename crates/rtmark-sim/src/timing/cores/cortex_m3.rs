@@ -6,7 +6,7 @@
 
 use crate::isa::{Group, Op, Slot};
 use crate::timing::classify::{Multiplier, classify};
-use crate::timing::{Classify, Interruptible, Rules};
+use crate::timing::{Classify, Divider, Interruptible, Rules};
 
 pub const RULES: Rules = Rules {
     classify: Some(Classify::Pipeline(|slot, following| {
@@ -14,11 +14,11 @@ pub const RULES: Rules = Rules {
     })),
     cost: |_| 0,
     skip: 0,
-    divide,
+    divider: Some(Divider::FourDigitsACycle),
     double_extra: |_, _| 0,
     unaligned_load: 0,
     predicts_branches: false,
-    long_multiply,
+    long_multiply: Some(long_multiply),
     refill: 0,
     refill_loaded: 0,
     // The frame alone; the rest of an exception's cost is in `exceptions`.
@@ -50,28 +50,6 @@ pub fn interruptible(slot: &Slot) -> Interruptible {
         Group::Load | Group::Store | Group::StoreImmediate => Interruptible::Restartable(2),
         _ => Interruptible::Atomic,
     }
-}
-
-/// Returns the cycles that a division takes beyond two: none when an operand is zero, one when the
-/// dividend has fewer binary digits than the divisor, else three and one for each four digits by
-/// which it has more. A negative divisor that is a power of two counts as one digit less; and so
-/// does the dividend 0x8000_0000 with any other negative divisor. Measured on a CC2650 and an
-/// STM32F100.
-pub fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
-    if dividend == 0 || divisor == 0 {
-        return 0;
-    }
-    let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
-    let (n, m) = (magnitude(dividend), magnitude(divisor));
-    let mut digits = m.leading_zeros() as i32 - n.leading_zeros() as i32;
-    if signed && divisor >> 31 == 1 {
-        match (m.is_power_of_two(), n == 1 << 31) {
-            (true, false) => digits += 1,
-            (false, true) => digits -= 1,
-            _ => {}
-        }
-    }
-    if digits < 0 { 1 } else { 3 + (digits / 4) as u8 }
 }
 
 /// Returns the cycles that a long multiply takes beyond three, which depend on the halves of its

@@ -58,7 +58,7 @@
 //! configuration is not known. Its latency ends with a reading of a clock in the handler;
 //! `isr.entry` ends with the handler's first instruction.
 
-use super::{cortex_m3, cortex_m4};
+use super::cortex_m4;
 use crate::isa::{Group, Op, Slot};
 use crate::timing::issue::{
     Continuation, Flags, IssueFloat, IssueInstruction, LateAddend, Second, SecondSlot, Source,
@@ -66,18 +66,18 @@ use crate::timing::issue::{
 use crate::timing::operands::{
     FloatOperands, address, bit, compares, float_operands, is_shifted_constant,
 };
-use crate::timing::{Classify, Rules};
+use crate::timing::{Classify, Divider, Rules};
 
 pub const RULES: Rules = Rules {
     classify: Some(Classify::Issue(classify)),
     cost: |_| 0,
     skip: 0,
     // These are beyond two cycles. No figure is published: assumed to be the Cortex-M3's divider.
-    divide: cortex_m3::divide,
+    divider: Some(Divider::FourDigitsACycle),
     double_extra: |_, _| 0,
     unaligned_load: 0,
     predicts_branches: false,
-    long_multiply: |_, _, _| 0,
+    long_multiply: None,
     refill: 0,
     refill_loaded: 0,
     entry: 12,

@@ -14,7 +14,7 @@ pub const RULES: Rules = Rules {
     classify: Some(Classify::Pipeline(|slot, following| {
         classify(slot, following, Multiplier::Single)
     })),
-    long_multiply: |_, _, _| 0,
+    long_multiply: None,
     // 29 cycles for entry and 27 for return with the floating-point registers.
     fp_frame: 17,
     interruptible,

@@ -37,20 +37,20 @@
 //!   is the Cortex-M4's. An exception that arrives between two instructions that are issued together
 //!   waits for the end of the older one.
 
-use super::{cortex_m3, cortex_m4};
+use super::cortex_m4;
 use crate::isa::{Group, Op, Slot};
 use crate::timing::dual::{Alu, Bank, DualFloat, DualInstruction, Half, PairPlace, uses};
 use crate::timing::operands::{
     FloatOperands, address, bit, float_operands, is_shifted_constant, single,
 };
-use crate::timing::{Classify, Rules};
+use crate::timing::{Classify, Divider, Rules};
 
 pub const RULES: Rules = Rules {
     classify: Some(Classify::Dual(classify)),
     cost: |_| 0,
     skip: 0,
-    divide: cortex_m3::divide,
-    long_multiply: |_, _, _| 0,
+    divider: Some(Divider::FourDigitsACycle),
+    long_multiply: None,
     double_extra,
     unaligned_load: 3,
     predicts_branches: true,

@@ -21,69 +21,89 @@ pub struct CacheHit {
 
 /// A fully associative cache with least-recently-used replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LineCache {
-    Few(FewLines),
-    Many(Box<ManyLines>),
+pub struct LineCache {
+    /// The lines of a cache of few.
+    pub(super) few: FewLines,
+    /// The lines of a cache of many.
+    pub(super) many: Option<Box<ManyLines>>,
 }
 
 impl LineCache {
     pub fn new(capacity: u8) -> Self {
         let capacity = usize::from(capacity);
-        if capacity <= FEW {
-            Self::Few(FewLines { lines: [NO_LINE; FEW], capacity })
-        } else {
-            Self::Many(Box::new(ManyLines::new(capacity)))
-        }
+        let few = FewLines { lines: [NO_LINE; FEW], capacity };
+        Self { few, many: (capacity > FEW).then(|| Box::new(ManyLines::new(capacity))) }
     }
 
     pub fn clear(&mut self) {
-        match self {
-            Self::Few(few) => few.lines = [NO_LINE; FEW],
-            Self::Many(many) => many.clear(),
+        match &mut self.many {
+            None => self.few.lines = [NO_LINE; FEW],
+            Some(many) => many.clear(),
         }
     }
 
     #[inline(always)]
     pub fn contains(&self, line: u32) -> bool {
-        match self {
-            Self::Few(few) => few.contains(line),
-            Self::Many(many) => many.position(line).is_some(),
+        match &self.many {
+            None => self.few.contains(line),
+            Some(many) => many.position(line).is_some(),
         }
     }
 
     /// Returns whether the line is cached; if so, makes it the most recently used one.
     #[inline(always)]
     pub fn find(&mut self, line: u32) -> bool {
-        match self {
-            Self::Few(few) => few.find(line),
-            Self::Many(many) => many.find(line),
+        match &mut self.many {
+            None => self.few.find(line),
+            Some(many) => many.find(line),
         }
     }
 
     /// Returns the line, if a single lookup shows that it is cached.
     #[inline(always)]
     pub fn look_for(&self, line: u32) -> Option<CacheHit> {
-        match self {
-            Self::Few(few) => few.look_for(line),
-            Self::Many(many) => many.look_for(line),
+        match &self.many {
+            None => self.few.look_for(line),
+            Some(many) => many.look_for(line),
         }
     }
 
     /// Makes a line that was looked up the most recently used one.
     #[inline(always)]
     pub fn note_use(&mut self, kept: CacheHit) {
-        match self {
-            Self::Few(few) => few.note_use(kept.at),
-            Self::Many(many) => many.note_use(kept.at),
+        match &mut self.many {
+            None => self.few.note_use(kept.at),
+            Some(many) => many.note_use(kept.at),
         }
     }
 
     #[inline(always)]
     pub fn insert(&mut self, line: u32) {
-        match self {
-            Self::Few(few) => few.insert(line),
-            Self::Many(many) => many.insert(line),
+        match &mut self.many {
+            None => self.few.insert(line),
+            Some(many) => many.insert(line),
         }
+    }
+
+    /// Returns the lines of a cache of few.
+    #[inline(always)]
+    pub const fn few_mut(&mut self) -> Option<&mut FewLines> {
+        match self.many {
+            None => Some(&mut self.few),
+            Some(_) => None,
+        }
+    }
+
+    /// Returns whether it is a cache of many lines.
+    #[inline(always)]
+    pub const fn has_many(&self) -> bool {
+        self.many.is_some()
+    }
+
+    /// Returns the number of the contents of a cache of many lines; zero if they have none.
+    #[inline(always)]
+    pub fn contents(&self) -> u64 {
+        self.many.as_ref().map_or(0, |many| many.contents())
     }
 }
 
@@ -93,7 +113,7 @@ const FEW: usize = 2;
 /// The contents of a small cache, most recently used line first; unused places hold `NO_LINE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FewLines {
-    lines: [u32; FEW],
+    pub lines: [u32; FEW],
     capacity: usize,
 }
 
@@ -149,12 +169,12 @@ pub struct ManyLines {
     /// The cached lines; a new one takes the place of the line that it replaces. `last_uses` holds
     /// the count of uses at the last use of each.
     lines: Vec<u32>,
-    last_uses: [u64; MANY],
+    pub(super) last_uses: [u64; MANY],
     capacity: usize,
     /// A summary of the cached lines that share each hash, so that a single lookup finds most
     /// lines, or shows that they are not cached.
-    hashed: [Hashed; HASHES],
-    uses: u64,
+    pub(super) hashed: [Hashed; HASHES],
+    pub(super) uses: u64,
     /// The count of uses when the last line was inserted.
     prediction: u64,
     /// The number of these contents, unique among the machines that share code; zero if they have
@@ -164,11 +184,11 @@ pub struct ManyLines {
 
 /// The cached lines of one hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hashed {
+pub struct Hashed {
     /// The line inserted last, `NO_LINE` when there is none.
-    line: u32,
+    pub(super) line: u32,
     /// Its position among the lines.
-    at: u8,
+    pub(super) at: u8,
     /// The number of lines with this hash.
     count: u8,
     /// Whether the line after `line` is cached as well.
@@ -180,7 +200,7 @@ const MANY: usize = 1 << u8::BITS;
 const HASHES: usize = 128;
 const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0, followed: false };
 
-const fn hash(line: u32) -> usize {
+pub const fn hash(line: u32) -> usize {
     line as usize % HASHES
 }
 
@@ -195,6 +215,12 @@ impl ManyLines {
             prediction: 0,
             number: 0,
         }
+    }
+
+    /// Returns the number of the contents; zero if they have none.
+    #[inline(always)]
+    pub const fn contents(&self) -> u64 {
+        self.number
     }
 
     fn clear(&mut self) {

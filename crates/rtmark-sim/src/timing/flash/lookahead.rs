@@ -7,7 +7,7 @@
 
 use super::{LineMemory, Prefetch};
 use crate::timing::flash::cache::{
-    CacheCondition, CacheUse, FewLines, LineCondition, LineInserted,
+    CacheCondition, CacheUse, FewLines, LineCache, LineCondition, LineInserted,
 };
 
 /// The part of a memory's state that fetching code depends on.
@@ -18,21 +18,22 @@ pub struct FetchState {
     ahead: u32,
     /// The greatest and least number of cycles until the line ahead is ready for which fetches have
     /// the same outcome.
-    most: u64,
-    least: u64,
+    pub(super) most: u64,
+    pub(super) least: u64,
     kept: CacheCondition,
 }
 
 /// A memory's change since the lookahead began.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
-    buffered: u32,
-    few: FewLines,
+    pub buffered: u32,
+    /// The lines of a cache of few.
+    pub few: FewLines,
     /// The line that the memory has begun to read ahead, and the cycles until it is ready, counted
     /// from the beginning of the lookahead.
-    ahead: Option<(u32, u64)>,
+    pub ahead: Option<(u32, u64)>,
     /// The cycles that the core has waited.
-    waited: u64,
+    pub waited: u64,
 }
 
 /// A memory with its next fetches simulated in advance, and the conditions that they depend on.
@@ -74,6 +75,18 @@ impl LineMemory {
         self.instructions.number(next);
     }
 
+    /// Returns the cached lines of code.
+    #[inline(always)]
+    pub const fn cached_code(&self) -> &LineCache {
+        &self.instructions
+    }
+
+    /// Returns whether a number for the cached lines would save time.
+    #[inline(always)]
+    pub const fn lacks_number(&self) -> bool {
+        self.instructions.lacks_number()
+    }
+
     /// Begins a lookahead at the memory's fetches from cycle `now` on.
     pub fn look_ahead(&self, now: u64) -> Lookahead {
         Lookahead {
@@ -99,13 +112,6 @@ impl LineMemory {
             self.prefetch = Prefetch { line, ready: began + ready };
         }
         self.waited += change.waited - waited;
-    }
-}
-
-impl Change {
-    /// Returns the cycles that the core has waited.
-    pub const fn waited(&self) -> u64 {
-        self.waited
     }
 }
 
@@ -306,7 +312,7 @@ mod tests {
                 for at in [stop, last] {
                     let (change, used) = known.points[at];
                     memory.restore(&change, stood.0, &known.used[stood.1..used], now);
-                    stood = (change.waited(), used);
+                    stood = (change.waited, used);
                 }
                 followed += 1;
             } else {

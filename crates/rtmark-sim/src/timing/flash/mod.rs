@@ -15,6 +15,8 @@ mod burst;
 mod cache;
 mod core_caches;
 mod lookahead;
+#[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
+mod native;
 mod near;
 mod slow;
 
@@ -23,6 +25,8 @@ pub use self::cache::LineInserted;
 use self::cache::{LineCache, NO_LINE, SetCache};
 pub use self::core_caches::CoreCaches;
 pub use self::lookahead::{Change, FetchState, Lookahead};
+#[cfg(all(feature = "native-code", target_arch = "x86_64", target_os = "linux"))]
+pub use self::native::offsets;
 pub use self::near::LineMemories;
 pub use self::slow::SlowLines;
 use crate::soc::MemoryTiming;
@@ -327,7 +331,7 @@ impl LineMemory {
     /// such a line is not cached.
     #[inline(always)]
     fn insert_fast(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
-        let LineCache::Few(few) = &mut self.instructions else { return false };
+        let Some(few) = self.instructions.few_mut() else { return false };
         let mut ready = now + 1 + self.wait_states;
         if self.buffered != line {
             if !wait(self.fetch_waits) {

@@ -9,7 +9,7 @@ use crate::soc::MemoryTiming;
 #[derive(Clone, Debug)]
 pub struct LineMemories {
     /// The memory that code comes from. Its place in `all` holds a placeholder.
-    near: LineMemory,
+    pub(super) near: LineMemory,
     at: usize,
     all: Vec<LineMemory>,
     /// The caches in the core.

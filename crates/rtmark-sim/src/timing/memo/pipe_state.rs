@@ -165,6 +165,11 @@ impl PipeState {
         Self(self.0 | (cycles as u32 & 15) << LONGER_SHIFT)
     }
 
+    /// Returns the extra cycles in the execute stage.
+    pub const fn extra_cycles(self) -> u8 {
+        (self.0 >> LONGER_SHIFT & 15) as u8
+    }
+
     /// Adds the place of the next instruction in an IT block.
     #[must_use]
     pub const fn with_condition(self, condition: Condition) -> Self {
@@ -238,7 +243,7 @@ impl PipeState {
             bus,
             extra_parts,
             waits: (self.0 >> WAITS_SHIFT & 15) as u8,
-            longer: (self.0 >> LONGER_SHIFT & 15) as u8,
+            longer: self.extra_cycles(),
             ..facts
         }
     }

@@ -82,6 +82,14 @@ fn another_decoder_reads_what_is_written() {
         "not eax; not r9d" = |asm| asm.unary(Unary::Not, Reg::RAX), asm.unary(Unary::Not, Reg::R9);
         "imul eax,r11d; imul ecx,[rdi+40h]" =
             |asm| asm.multiply(Reg::RAX, reg(Reg::R11)), asm.multiply(Reg::RCX, near);
+        "imul rax,rcx; movsxd rcx,r9d; div ecx" =
+            |asm| asm.multiply_wide(Reg::RAX, Reg::RCX), asm.extend_sign(Reg::RCX, Reg::R9), asm.divide(Reg::RCX);
+        "mov r11,[r10+1234h]; mov [rcx],rax; inc qword ptr [rax+80h]" =
+            |asm| asm.load_wide_at(Reg::R11, Reg::R10, 0x1234), asm.store_wide_at(Reg::RCX, 0, Reg::RAX),
+            asm.increment_wide_at(Reg::RAX, 128);
+        "cmp dword ptr [rax+8],89ABCDEFh; movzx ecx,byte ptr [rax+0Ch]; lea rcx,[rax+rcx*8+1234h]" =
+            |asm| asm.compare_at(Reg::RAX, 8, 0x89AB_CDEF), asm.load_byte_at(Reg::RCX, Reg::RAX, 12),
+            asm.address_of_eighth(0x1234);
         "ror eax,2; shl r8d,1Fh; shr ecx,7; sar edx,1" =
             |asm| asm.shift(Shift::Ror, Reg::RAX, 2), asm.shift(Shift::Shl, Reg::R8, 31),
             asm.shift(Shift::Shr, Reg::RCX, 7), asm.shift(Shift::Sar, Reg::RDX, 1);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{FEW, FewLines, LineCache, ManyLines, NO_LINE};
+use super::{FewLines, LineCache, ManyLines};
 
 /// The condition on the cached lines under which fetches go as a lookahead has found.
 #[derive(Debug)]
@@ -52,9 +52,9 @@ impl CacheCondition {
     /// Returns whether the condition holds.
     #[inline(always)]
     pub fn holds(&self, kept: &LineCache) -> bool {
-        match (self, kept) {
-            (Self::Few(few), LineCache::Few(kept)) => few.lines == kept.lines,
-            (Self::Many { needs, verdict }, LineCache::Many(kept)) => {
+        match (self, &kept.many) {
+            (Self::Few(few), None) => few.lines == kept.few.lines,
+            (Self::Many { needs, verdict }, Some(kept)) => {
                 kept.number != 0 && verdict.holds.load(Ordering::Relaxed) == kept.number
                     || verdict.find(kept, needs)
             }
@@ -96,18 +96,26 @@ impl LineCache {
     /// Gives the contents of a cache of many lines a number, unless they have one or changed only
     /// recently.
     pub fn number(&mut self, next: impl FnOnce() -> u64) {
-        if let Self::Many(many) = self
-            && many.number == 0
-            && many.uses - many.prediction >= CALM
+        if self.lacks_number()
+            && let Some(many) = &mut self.many
         {
             many.number = next();
+        }
+    }
+
+    /// Returns whether a number for the contents would save time.
+    #[inline(always)]
+    pub const fn lacks_number(&self) -> bool {
+        match &self.many {
+            Some(many) => many.number == 0 && many.uses - many.prediction >= CALM,
+            None => false,
         }
     }
 
     /// Returns the condition for a line to be found, or missed, as it is now. Returns `None` for a
     /// cache of few lines, whose condition always covers all lines.
     pub fn condition_for(&self, line: u32) -> Option<LineCondition> {
-        let Self::Many(many) = self else { return None };
+        let many = self.many.as_deref()?;
         let place = many.position(line).map_or(Place::Nowhere, |at| Place::At(at as u8));
         Some(LineCondition { line, place })
     }
@@ -120,21 +128,17 @@ impl LineCache {
     }
 
     /// Returns the contents of a cache of few lines, or an empty list for a cache of many.
-    pub fn few(&self) -> FewLines {
-        match self {
-            Self::Few(few) => *few,
-            Self::Many(_) => FewLines { lines: [NO_LINE; FEW], capacity: 0 },
-        }
+    pub const fn few(&self) -> FewLines {
+        self.few
     }
 
     /// Returns the condition that these needs are met; with few lines, that the contents are as
     /// they are now.
     pub fn condition(&self, needs: Vec<LineCondition>) -> CacheCondition {
-        match self {
-            Self::Few(few) => CacheCondition::Few(*few),
-            Self::Many(_) => {
-                CacheCondition::Many { needs: needs.into(), verdict: ConditionMemo::default() }
-            }
+        if self.has_many() {
+            CacheCondition::Many { needs: needs.into(), verdict: ConditionMemo::default() }
+        } else {
+            CacheCondition::Few(self.few)
         }
     }
 
@@ -144,9 +148,9 @@ impl LineCache {
     ///
     /// Fails when a line has entered a cache of many.
     pub fn used_since(&self, before: &Self) -> Result<CacheUse, LineInserted> {
-        match (self, before) {
-            (Self::Few(few), _) => Ok(CacheUse::Few(*few)),
-            (Self::Many(many), Self::Many(before)) if many.prediction == before.prediction => {
+        match (&self.many, &before.many) {
+            (None, _) => Ok(CacheUse::Few(self.few)),
+            (Some(many), Some(before)) if many.prediction == before.prediction => {
                 let used = many.last_uses.iter().position(|&last| last == many.uses);
                 Ok(CacheUse::One(used.filter(|_| many.uses != before.uses).map(|at| at as u8)))
             }
@@ -158,9 +162,9 @@ impl LineCache {
     /// cache of many, the lines at the positions in `used` have been used.
     #[inline(always)]
     pub fn follow(&mut self, few: FewLines, used: &[u8]) {
-        match self {
-            Self::Few(kept) => *kept = few,
-            Self::Many(many) => used.iter().for_each(|&at| many.note_use(at)),
+        match &mut self.many {
+            None => self.few = few,
+            Some(many) => used.iter().for_each(|&at| many.note_use(at)),
         }
     }
 }
