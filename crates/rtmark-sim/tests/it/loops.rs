@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register};
+use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register, Soc};
 
 use crate::support::programs::{self, Contents, FEW, MANY, Rounds, timings};
 use crate::support::{self, Firmware, Random};
@@ -49,6 +49,23 @@ fn compare(seeds: Range<u64>, rounds: Rounds, most: u32) -> u64 {
         }
     }
     executed
+}
+
+/// Runs firmware up to these cycles, many instructions at a time and one by one. Returns the machine.
+fn equals_single_steps<const N: usize>(
+    firmware: &Firmware,
+    soc: &Soc,
+    limits: [u64; N],
+    what: &str,
+) -> Machine {
+    let mut one = firmware.on_soc(soc).machine;
+    let mut other = one.clone();
+    for limit in limits {
+        one.run(Cycles(limit));
+        other.run_observed(Cycles(limit), &mut Watcher);
+        assert!(state(&one) == state(&other), "{what} at {limit}");
+    }
+    one
 }
 
 #[test]
@@ -106,13 +123,12 @@ fn loads_and_divisions_that_vary_equal_single_steps() {
             firmware.op(&[0x7871, 0x1864, 0x3801]);
             let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
             firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
-            let mut one = firmware.on_soc(&soc).machine;
-            let mut other = one.clone();
-            for limit in [997, 10_007, 10_008, 40_009] {
-                one.run(Cycles(limit));
-                other.run_observed(Cycles(limit), &mut Watcher);
-                assert!(state(&one) == state(&other), "{core} {timing:?} {choice:x?} at {limit}");
-            }
+            equals_single_steps(
+                &firmware,
+                &soc,
+                [997, 10_007, 10_008, 40_009],
+                &format!("{core} {timing:?} {choice:x?}"),
+            );
         }
     }
 }
@@ -138,13 +154,12 @@ fn branches_after_divisions_that_vary_equal_single_steps() {
             firmware.op(&[0x3301]).op(&[0x3302; 7]).op(&[0x3801]);
             let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
             firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
-            let mut one = firmware.on_soc(&soc).machine;
-            let mut other = one.clone();
-            for limit in [20_011, 20_012, 60_007] {
-                one.run(Cycles(limit));
-                other.run_observed(Cycles(limit), &mut Watcher);
-                assert!(state(&one) == state(&other), "{core} {timing:?} {nops} at {limit}");
-            }
+            equals_single_steps(
+                &firmware,
+                &soc,
+                [20_011, 20_012, 60_007],
+                &format!("{core} {timing:?} {nops}"),
+            );
         }
     }
 }
@@ -189,13 +204,9 @@ fn literals_that_share_a_small_cache_equal_single_steps() {
             for literal in 0..LITERALS as u16 {
                 firmware.op(&[literal * 7, literal, 0, 0, 0, 0, 0, 0]);
             }
-            let mut one = firmware.on_soc(&soc).machine;
-            let mut other = one.clone();
-            for limit in [20_011, 20_012, 60_007] {
-                one.run(Cycles(limit));
-                other.run_observed(Cycles(limit), &mut Watcher);
-                assert!(state(&one) == state(&other), "{core} {data_lines} lines at {limit}");
-            }
+            let limits = [20_011, 20_012, 60_007];
+            let one =
+                equals_single_steps(&firmware, &soc, limits, &format!("{core} {data_lines} lines"));
             assert!(one.register(Register::R(3)) > 0, "{core}: no literal was read");
         }
     }
