@@ -250,9 +250,7 @@ impl CortexM {
         {
             return None;
         }
-        if memory.lacks_number() {
-            memory.number(|| self.code.counts.next_number());
-        }
+        memory.number(|| self.code.counts.next_number());
         let known = entry.plans.find(memory, self.state.line, from.cycles);
         if known.is_none() { self.plan_fetches(entry, from) } else { known }
     }

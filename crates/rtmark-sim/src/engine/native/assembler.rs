@@ -96,6 +96,10 @@ pub struct Datum {
 
 impl Datum {
     pub const WORD: Self = Self { size: 4, signed: false };
+    pub const UNSIGNED_HALF: Self = Self { size: 2, signed: false };
+    pub const SIGNED_HALF: Self = Self { size: 2, signed: true };
+    pub const UNSIGNED_BYTE: Self = Self { size: 1, signed: false };
+    pub const SIGNED_BYTE: Self = Self { size: 1, signed: true };
 
     /// The binary logarithm of its size.
     pub const fn scale(self) -> u8 {

@@ -281,7 +281,7 @@ impl Translator<'_> {
             self.asm.mov(to, Operand::Reg(x));
             self.asm.shift(Shift::Sar, to, 16);
         } else {
-            self.asm.extend(to, x, Datum { size: 2, signed: true });
+            self.asm.extend(to, x, Datum::SIGNED_HALF);
         }
     }
 

@@ -54,7 +54,7 @@ impl Translator<'_> {
 
     /// Appends an exit. If it may be linked, and is, the next pass follows.
     pub(super) fn leave_now(&mut self, exit: Exit) {
-        match self.linking.and_then(|rules| exit.passed(self.steps, rules)) {
+        match self.passed(exit) {
             Some(passed) => {
                 let link = self.exits;
                 self.exits += 1;
@@ -71,6 +71,11 @@ impl Translator<'_> {
             None => self.asm.mov_immediate(Reg::RAX, exit.bits()),
         }
         self.asm.ret();
+    }
+
+    /// Returns how far a pass has come at an exit that may be linked.
+    fn passed(&self, exit: Exit) -> Option<Passed> {
+        self.fetching.links_passes().then(|| exit.passed(self.steps, self.rules))?
     }
 
     /// Moves the chain on when a pass ends.
@@ -90,8 +95,9 @@ impl Translator<'_> {
         let jump = Exit { is_indirect: true, ..Exit::new(at, Way::Jump) };
         pending.write(&mut self.asm, Flags::all());
         self.registers.forget();
-        let passed = self.linking.and_then(|rules| jump.passed(self.steps, rules));
-        let Some(passed) = passed else { return self.leave_now(Exit::new(at, Way::Own)) };
+        let Some(passed) = self.passed(jump) else {
+            return self.leave_now(Exit::new(at, Way::Own));
+        };
         let link = self.exits;
         self.exits += INDIRECT_LINKS;
         if slot.loads_pc() {

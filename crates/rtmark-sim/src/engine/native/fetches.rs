@@ -151,7 +151,7 @@ impl Translator<'_> {
                 self.asm.jump_if(is_outside, late);
             }
         }
-        if self.caches_many {
+        if self.fetching.caches_many() {
             let contents = self.exits;
             self.exits += 1;
             self.contents = Some(contents);
@@ -177,7 +177,7 @@ impl Translator<'_> {
         if change.waited > 0 {
             self.asm.add_wide(Operand::Field(frame::WAITED), change.waited as u32);
         }
-        if !self.caches_many {
+        if !self.fetching.caches_many() {
             let [latest, other] = change.few.lines;
             self.asm.store_immediate(frame::FEW, latest);
             self.asm.store_immediate(frame::OTHER_OF_FEW, other);

@@ -98,7 +98,7 @@ impl Links {
         native: &NativeCode,
     ) -> Option<NewLink> {
         let exit = unlinked.exit;
-        let wants = unlinked.may_lead_to(native) && self.want(exit, entry.block.address);
+        let wants = native.may_follow(unlinked.native) && self.want(exit, entry.block.address);
         let first_exit = native.function().exits.start;
         wants.then(|| NewLink { exit, entry: entry.clone(), first_exit })
     }

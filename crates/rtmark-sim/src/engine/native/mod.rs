@@ -165,13 +165,6 @@ pub struct Unlinked<'a> {
     exit: NumberedExit,
 }
 
-impl Unlinked<'_> {
-    /// Returns whether the pass after it may be executed by native code whenever a pass ends there.
-    pub fn may_lead_to(&self, native: &NativeCode) -> bool {
-        native.may_follow(self.native)
-    }
-}
-
 /// The bit of a late exit.
 const LATE: u32 = 1 << 15;
 /// The bit of an indirect exit.
@@ -280,7 +273,7 @@ impl NativeCode {
         Some(Self { function, expected, first, begin, contents, steps })
     }
 
-    /// Returns whether its passes may follow those of other code.
+    /// Returns whether its passes may follow those of other code, whenever one of these ends.
     fn may_follow(&self, other: &Self) -> bool {
         self.begin.is_some() && self.expected.follow_from(&other.expected)
     }

@@ -9,6 +9,7 @@ use crate::engine::micro_op::Kind;
 use crate::engine::native::action::{Action, Mode};
 use crate::engine::native::assembler::{Alu, Assembler, Cond, Datum, Label, Operand, Reg};
 use crate::engine::native::exits::Indirect;
+use crate::engine::native::fetches::Fetching;
 use crate::engine::native::flags::{Flags, HostFlags, Pending, compare_written};
 use crate::engine::native::registers::Registers;
 use crate::engine::native::selection::Known;
@@ -174,11 +175,9 @@ pub(super) struct Translator<'a> {
     pub(super) code_loads: Vec<CodeLoad>,
     pub(super) reads_code: bool,
     pub(super) rules: &'a Rules,
-    /// The rules, if passes may be linked.
-    pub(super) linking: Option<&'a Rules>,
+    pub(super) fetching: Fetching,
     /// The fetches of a pass, if these are planned and passes may be linked.
     pub(super) planned: Option<&'a PlannedFetches>,
-    pub(super) caches_many: bool,
     pub(super) contents: Option<u32>,
     pub(super) indirect: Vec<Indirect>,
     /// Where other code enters for a pass, and where it returns if that would be too late.
@@ -227,9 +226,8 @@ impl<'a> Translator<'a> {
             code_loads: Vec::new(),
             reads_code: false,
             rules,
-            linking: fetching.links_passes().then_some(rules),
+            fetching,
             planned: None,
-            caches_many: fetching.caches_many(),
             contents: None,
             indirect: Vec::new(),
             begin: None,
@@ -238,7 +236,7 @@ impl<'a> Translator<'a> {
     }
 
     fn translate(&mut self, joins: &[bool], actions: &[Option<Action>]) {
-        if self.linking.is_some() && actions.first().is_some_and(Option::is_some) {
+        if self.fetching.links_passes() && actions.first().is_some_and(Option::is_some) {
             self.begin_pass();
         }
         let mut before: Option<Action> = None;

@@ -103,7 +103,7 @@ impl LineCache {
     /// Returns the number of the contents of a cache of many lines; zero if they have none.
     #[inline(always)]
     pub fn contents(&self) -> u64 {
-        self.many.as_ref().map_or(0, |many| many.contents())
+        self.many.as_ref().map_or(0, |many| many.number)
     }
 }
 
@@ -215,12 +215,6 @@ impl ManyLines {
             prediction: 0,
             number: 0,
         }
-    }
-
-    /// Returns the number of the contents; zero if they have none.
-    #[inline(always)]
-    pub const fn contents(&self) -> u64 {
-        self.number
     }
 
     fn clear(&mut self) {

@@ -71,6 +71,7 @@ impl LineMemory {
     }
 
     /// Gives the cached lines a number, if that saves time.
+    #[inline(always)]
     pub fn number(&mut self, next: impl FnOnce() -> u64) {
         self.instructions.number(next);
     }
@@ -79,12 +80,6 @@ impl LineMemory {
     #[inline(always)]
     pub const fn cached_code(&self) -> &LineCache {
         &self.instructions
-    }
-
-    /// Returns whether a number for the cached lines would save time.
-    #[inline(always)]
-    pub const fn lacks_number(&self) -> bool {
-        self.instructions.lacks_number()
     }
 
     /// Begins a lookahead at the memory's fetches from cycle `now` on.

@@ -6,10 +6,6 @@ use super::*;
 
 const FAR: Field = Field(-0x1234);
 const NEAR: Field = Field(0x40);
-const SIGNED_BYTE: Datum = Datum { size: 1, signed: true };
-const BYTE_DATUM: Datum = Datum { size: 1, signed: false };
-const SIGNED_HALF: Datum = Datum { size: 2, signed: true };
-const HALF: Datum = Datum { size: 2, signed: false };
 
 /// Returns the instructions that another decoder reads.
 fn read(write: impl FnOnce(&mut Assembler)) -> String {
@@ -104,21 +100,21 @@ fn another_decoder_reads_what_is_written() {
             |asm| asm.add_offset(Reg::RAX, Reg::R9, 0x1000), asm.add_offset(Reg::RCX, Reg::RDX, !3),
             asm.add_offset(Reg::RAX, Reg::RAX, 0);
         "movsx eax,r8b; movzx ecx,dl; movsx eax,ax; movzx eax,r11w" =
-            |asm| asm.extend(Reg::RAX, Reg::R8, SIGNED_BYTE), asm.extend(Reg::RCX, Reg::RDX, BYTE_DATUM),
-            asm.extend(Reg::RAX, Reg::RAX, SIGNED_HALF), asm.extend(Reg::RAX, Reg::R11, HALF);
+            |asm| asm.extend(Reg::RAX, Reg::R8, Datum::SIGNED_BYTE), asm.extend(Reg::RCX, Reg::RDX, Datum::UNSIGNED_BYTE),
+            asm.extend(Reg::RAX, Reg::RAX, Datum::SIGNED_HALF), asm.extend(Reg::RAX, Reg::R11, Datum::UNSIGNED_HALF);
         "bswap eax; bswap r9d" = |asm| asm.swap_bytes(Reg::RAX), asm.swap_bytes(Reg::R9);
         "setb [rdi+40h]; seto cl" =
             |asm| asm.set_field(Cond::BELOW, NEAR), asm.set(Cond::OVERFLOW, Reg::RCX);
         "mov eax,[rsi+rax*4]; mov r8d,[rsi+rax*4+3Ch]" =
             |asm| asm.load_datum(Reg::RAX, Datum::WORD, 2, 0), asm.load_datum(Reg::R8, Datum::WORD, 2, 60);
         "movzx eax,word ptr [rsi+rax*2]; movsx eax,byte ptr [rsi+rax]" =
-            |asm| asm.load_datum(Reg::RAX, HALF, 1, 0), asm.load_datum(Reg::RAX, SIGNED_BYTE, 0, 0);
+            |asm| asm.load_datum(Reg::RAX, Datum::UNSIGNED_HALF, 1, 0), asm.load_datum(Reg::RAX, Datum::SIGNED_BYTE, 0, 0);
         "mov eax,[rcx+rax*4]; movsx eax,word ptr [rcx+rax*2]; movzx eax,byte ptr [rcx+rax]" =
-            |asm| asm.load_code_datum(Reg::RAX, Datum::WORD, 2), asm.load_code_datum(Reg::RAX, SIGNED_HALF, 1),
-            asm.load_code_datum(Reg::RAX, BYTE_DATUM, 0);
+            |asm| asm.load_code_datum(Reg::RAX, Datum::WORD, 2), asm.load_code_datum(Reg::RAX, Datum::SIGNED_HALF, 1),
+            asm.load_code_datum(Reg::RAX, Datum::UNSIGNED_BYTE, 0);
         "mov [rsi+rax*4],r9d; mov [rsi+rax*2],r9w; mov [rsi+rax],dl" =
-            |asm| asm.store_datum(Reg::R9, Datum::WORD, 2, 0), asm.store_datum(Reg::R9, HALF, 1, 0),
-            asm.store_datum(Reg::RDX, BYTE_DATUM, 0, 0);
+            |asm| asm.store_datum(Reg::R9, Datum::WORD, 2, 0), asm.store_datum(Reg::R9, Datum::UNSIGNED_HALF, 1, 0),
+            asm.store_datum(Reg::RDX, Datum::UNSIGNED_BYTE, 0, 0);
     }
 }
 

@@ -95,20 +95,13 @@ pub struct LineInserted;
 impl LineCache {
     /// Gives the contents of a cache of many lines a number, unless they have one or changed only
     /// recently.
+    #[inline(always)]
     pub fn number(&mut self, next: impl FnOnce() -> u64) {
-        if self.lacks_number()
-            && let Some(many) = &mut self.many
+        if let Some(many) = &mut self.many
+            && many.number == 0
+            && many.uses - many.prediction >= CALM
         {
             many.number = next();
-        }
-    }
-
-    /// Returns whether a number for the contents would save time.
-    #[inline(always)]
-    pub const fn lacks_number(&self) -> bool {
-        match &self.many {
-            Some(many) => many.number == 0 && many.uses - many.prediction >= CALM,
-            None => false,
         }
     }
 
