@@ -22,8 +22,8 @@ pub const INDIRECT_LINKS: u32 = 2 * TARGETS;
 /// The links of a machine, by the number of the exit that they follow.
 ///
 /// Each is zero, or the address of the code for a pass of an entry that is kept here, and with it the code. In pairs, a
-/// target that is not zero has such an address beside it. Among them are numbers of cached lines, one for each code that
-/// begins a pass only if these are cached.
+/// target that is not zero has such an address beside it. Among them are numbers of cached lines, one for each code
+/// that begins a pass only if these are cached.
 #[derive(Debug, Default)]
 pub struct Links {
     addresses: Vec<AtomicUsize>,
@@ -89,8 +89,8 @@ const fn pair_of(target: u32) -> usize {
 const PATIENCE: u8 = 16;
 
 impl Links {
-    /// Returns the link from an exit to the native code that executes an entry's pass, if it should be made now: not each
-    /// time where several targets of an indirect exit share a pair.
+    /// Returns the link from an exit to the native code that executes an entry's pass, if it should be made now: not
+    /// each time where several targets of an indirect exit share a pair.
     pub fn wanted(
         &self,
         unlinked: Unlinked<'_>,

@@ -11,10 +11,10 @@
 //! continues with that of the next one by itself ([`links`]), up to the deadline: a chain of passes, whose position is
 //! in [`Chain`].
 //!
-//! In the order of use: [`action`] says what native code can do, and [`selection`] what it does for a step; [`translator`]
-//! writes it with an [`assembler`], [`exits`] what is between two passes, [`fetches`] what these do to the memory; and
-//! [`pages`] makes it executable. [`flags`] and [`registers`] hold what the translator knows of the program's flags and
-//! registers at each step.
+//! In the order of use: [`action`] says what native code can do, and [`selection`] what it does for a step;
+//! [`translator`] writes it with an [`assembler`], [`exits`] what is between two passes, [`fetches`] what these do to
+//! the memory; and [`pages`] makes it executable. [`flags`] and [`registers`] hold what the translator knows of the
+//! program's flags and registers at each step.
 
 mod action;
 mod assembler;

@@ -43,8 +43,8 @@ pub struct Translation {
 const FEWEST_LINKED: usize = 5;
 const FEWEST: usize = 10;
 
-/// Translates the steps of a block at an address, which may have planned fetches. `literal` tells how literals are loaded
-/// that never change. Returns `None` if that is not worthwhile, or not possible.
+/// Translates the steps of a block at an address, which may have planned fetches. `literal` tells how literals are
+/// loaded that never change. Returns `None` if that is not worthwhile, or not possible.
 pub fn translate(
     address: u32,
     steps: &[ScheduledOp],
